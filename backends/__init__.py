@@ -49,8 +49,12 @@ def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64",
     check(name, kernels, dtype, threads)
     dtype = dtype_name(dtype)
     if name == "auto":
-        problem = gpu_problem(kernels) if threads is None else f"threads={threads} is for the CPU"
-        backend = get("numpy" if problem else "cupy", kernels, dtype, threads)
+        if threads is not None:
+            backend = get("numpy", kernels, dtype, threads)
+            backend.note = f"chosen because threads={threads} is given, which are threads of the CPU"
+            return backend
+        problem = gpu_problem(kernels)
+        backend = get("numpy" if problem else "cupy", kernels, dtype)
         backend.note = f"no GPU is used: {problem}" if problem else ""
         return backend
     if name == "numpy" and kernels != "array":

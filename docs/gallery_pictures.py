@@ -10,17 +10,30 @@ from matplotlib.figure import Figure
 import dgarray as dg
 from dgarray import cases
 from dgarray.output.derived_fields import with_field
-from dgarray.output.picture import label, title, words
+from dgarray.output.picture import figure_size, label, seen, title, words
 
 TABLES = Path(__file__).parents[1] / "tests" / "data" / "tables"
 MESHES = Path(cases.__file__).parent / "meshes"
-DPI = 100
+WIDTH, DPI = 1600, 250          # pixels of a picture, which pages show at half that width, and pixels per inch: at most so many
 RUN, REFERENCE = "C0", "black"
 
 
-def field(ds, path, variable, dpi=DPI, **options):
+def field(ds, path, variable, dpi=None, **options):
     """One field, or one that follows from those of the run."""
-    with_field(ds, variable).dg.plot(variable, path=path, dpi=dpi, **options)
+    if dpi is None:
+        width, _ = figure_size(seen(with_field(whole(ds), variable), variable, options.get("slice")), options.get("zoom"))
+        dpi = min(DPI, WIDTH / width)
+    ds.dg.plot(variable, path=path, dpi=dpi, **options)
+
+
+def whole(ds):
+    """The dataset, or that of all zones of a tree."""
+    return ds.dg.whole() if hasattr(ds, "children") else ds
+
+
+def save(figure, path):
+    """Write a figure, WIDTH pixels wide unless it is narrow."""
+    figure.savefig(path, dpi=min(DPI, WIDTH / figure.get_figwidth()))
 
 
 def axes(width=6.4, height=4.0):
@@ -52,7 +65,7 @@ def profile(ds, path, variable, x, reference, name, zoom=None):
         panels[1].locator_params(nbins=4)
         ax.indicate_inset_zoom(panels[1], edgecolor="0.4")
     ax.legend(fontsize="small", frameon=False)
-    ax.figure.savefig(path, dpi=DPI)
+    save(ax.figure, path)
 
 
 def table(name, *columns):
@@ -124,7 +137,7 @@ def in_planes(sigma, path):
         ax.grid(color="0.92", linewidth=0.6)
     figure.axes[0].set_ylabel("bistatic cross-section / a²")
     figure.axes[0].legend(fontsize="small")
-    figure.savefig(path, dpi=DPI)
+    save(figure, path)
 
 
 def extinction(ds, path):
@@ -139,7 +152,7 @@ def extinction(ds, path):
     ax.set(xlabel="ka", ylabel="width / a", xlim=(ka[0], ka[-1]))
     ax.grid(color="0.92", linewidth=0.6)
     ax.legend(fontsize="small", frameon=False)
-    ax.figure.savefig(path, dpi=DPI)
+    save(ax.figure, path)
 
 
 def spectrum(ds, path):
@@ -159,7 +172,7 @@ def spectrum(ds, path):
            title="slab with a resonance at the frequency 0.8")
     ax.grid(color="0.92", linewidth=0.6)
     ax.legend(fontsize="small")
-    ax.figure.savefig(path, dpi=DPI)
+    save(ax.figure, path)
 
 
 def scattering(ds, path):
@@ -180,7 +193,7 @@ def scattering(ds, path):
     right.set(xlabel="frequency over cutoff", ylabel="amplitude", ylim=(0, 1.05), title="one pulse gives the band")
     right.grid(color="0.92", linewidth=0.6)
     right.legend(fontsize="small")
-    left.figure.savefig(path, dpi=DPI)
+    save(left.figure, path)
 
 
 def beam(ds, path, time=8.0):
@@ -197,22 +210,12 @@ def beam(ds, path, time=8.0):
     below.set(xlabel="x", ylabel="|Ez|² over that of the beam", xlim=(x[0], x[-1]), ylim=(0, None))
     below.grid(color="0.92", linewidth=0.6)
     below.legend(fontsize="small", frameon=False)
-    figure.savefig(path, dpi=DPI)
+    save(figure, path)
 
 
 def around_the_cylinder(ds, path):
     """The Mach number near the cylinder, with its isolines."""
-    ax = axes(6.4, 4.9)
-    with_field(ds, "mach").dg.plot("mach", ax=ax, mesh=True, isolines=(0.05, 0.95, 19))
-    ax.set(xlim=(-2, 2), ylim=(-1.6, 1.6))
-    ax.figure.savefig(path, dpi=DPI)
-
-
-def disturbance(ds, path):
-    """The difference of the density from its mean, a millionth of it."""
-    rho = ds.rho - 1
-    rho.attrs = ds.rho.attrs | {"long_name": "density, difference from 1"}
-    field(ds.assign(rho=rho), path, "rho")
+    field(ds, path, "mach", mesh=True, isolines=(0.05, 0.95, 19), zoom=(-2, 2, -1.6, 1.6))
 
 
 def vortex(ds, path):
@@ -220,32 +223,24 @@ def vortex(ds, path):
     ax = axes(6.4, 5.3)
     ds.dg.plot("rho", 1.0, ax, mesh=True)          # far from the vortex the density is 1
     ax.set(xlim=(-4, 6), ylim=(-4, 6))
-    ax.figure.savefig(path, dpi=DPI)
+    save(ax.figure, path)
 
 
-def isolines(ax, ds, variable, low, high, count, spacing):
-    """Lines of equal value of the field's samples on a grid, which is finer than the elements: its jumps do not show."""
-    u = ds.dg.grid(spacing=spacing, time=-1)[variable]
-    ax.contour(u.x, u.y, u, np.linspace(low, high, count), colors="black", linewidths=0.45)
-
-
-def shocks(ds, path, limits, lines, spacing, right=None):
+def shocks(ds, path, limits, lines, right=None):
     """Density with its isolines `lines` (low, high, count), as in the literature, above schlieren.
 
-    limits: of the colours; spacing: of the points between which isolines are drawn; right: where the picture ends"""
+    limits: of the colours; right: where the picture ends"""
     figure = Figure(figsize=(7.4, 5.2), layout="compressed")
     above, below = figure.subplots(2, 1, sharex=True)
-    ds.dg.plot("rho", ax=above, limits=limits, colorbar=False)
-    isolines(above, ds, "rho", *lines, spacing)
-    grey = with_field(ds, "schlieren")
-    grey.dg.plot("schlieren", ax=below, colorbar=False)
+    ds.dg.plot("rho", ax=above, limits=limits, colorbar=False, isolines=lines)
+    ds.dg.plot("schlieren", ax=below, colorbar=False)
     drawn = f"{lines[2]} isolines from {lines[0]:g} to {lines[1]:g}"
     above.set(xlabel="", title=f"{title(ds, 'rho', t=float(ds.time[-1]))}, {drawn}")
-    below.set(title=f"{words(grey.schlieren)}: strength of the density's gradient")
+    below.set(title=f"{words(with_field(ds, 'schlieren').schlieren)}: strength of the density's gradient")
     if right:
         above.set_xlim(right=right)
     figure.colorbar(above.collections[0], ax=above, label=label(ds, "rho"), aspect=14, pad=0.02)
-    figure.savefig(path, dpi=1.2 * DPI)
+    save(figure, path)
 
 
 # Centres and radii of the round obstacles in obstacles.msh.
@@ -264,147 +259,13 @@ def round_obstacles():
     return dg.read_mesh(MESHES / "obstacles.msh").curved(4, onto, "obstacles")
 
 
-def obstacles(ds, path, time=2.0, dpi=DPI, high=0.1):
+def obstacles(ds, path, time=2.0, dpi=WIDTH / 7.2, high=0.1):
     """Ez among bodies in dark grey, with the lens outlined."""
     ax = axes(7.2, 5.0)
     ds.dg.plot("Ez", time, ax, limits=(-high, high), colorbar=False)
     ax.set_facecolor("0.5")
     ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), aspect=25, pad=0.02)
     ax.figure.savefig(path, dpi=dpi)
-
-
-# 3D, by PyVista
-
-
-def plotter(size=(1100, 1000)):
-    """An empty scene without a window."""
-    import pyvista
-
-    with pyvista.vtk_verbosity("error"):          # without a screen VTK warns before it takes another way
-        made = pyvista.Plotter(off_screen=True, window_size=size)
-    made.set_background("white")
-    made.enable_anti_aliasing("ssaa")
-    return made
-
-
-def framed(scene, path, title, text, limits, cmap="viridis", notes=(), dpi=100):
-    """Write the scene to a file, with a title, a colour bar and notes (x, y, text) in shares of the width and the height."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    ax = axes(6.4, 5.0)
-    ax.imshow(np.asarray(scene.screenshot(None, return_img=True))[..., :3], interpolation="lanczos")
-    ax.axis("off")
-    ax.set_title(title)
-    ax.figure.colorbar(ScalarMappable(Normalize(*limits), cmap), ax=ax, label=text, pad=0.02)
-    for x, y, note in notes:
-        ax.text(x, y, note, transform=ax.transAxes, ha="center")
-    ax.figure.savefig(path, dpi=dpi)
-
-
-def currents(ds, path):
-    """The surface current J = n x H of the total field on the conducting sphere, at the highest frequency of the run: its
-    strength over that of the incident H, and arrows along it where the phase makes the current on the lit side largest."""
-    import pyvista
-    from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
-
-    from dgarray.output.triangles import lattice
-    from dgarray.reference import simplex
-
-    fields = ds.dg.record("surface")
-    k = 2 * np.pi * np.atleast_1d(fields.frequency.values)
-    fields = fields.isel(frequency=-1)
-    x, H = (np.stack([fields[name + axis].values for axis in "xyz"], axis=-1) for name in ("", "H"))     # (face, node, 3)
-    radius = np.linalg.norm(x, axis=-1).max()
-    _, width, size = pulse(k)
-    # The incident wave Hy(t) = shape(t - z - delay), transformed; its shape is odd.
-    H = H / (-1j * size[-1] * np.exp(-1j * k[-1] * (HALF_PULSE * width + radius)))
-    H[..., 1] += np.exp(-1j * k[-1] * x[..., 2])
-    J = np.cross(x / np.linalg.norm(x, axis=-1, keepdims=True), H)
-    corners, small = lattice(12)
-    matrix = simplex(2, int(fields.attrs["order"])).interpolation(2 * corners[:, 1:] - 1)
-    points, J = matrix @ x, matrix @ J
-    points *= radius / np.linalg.norm(points, axis=-1, keepdims=True)
-    triangles = (np.arange(len(points))[:, None, None] * len(corners) + small).reshape(-1, 3)
-    sphere = pyvista.PolyData.from_regular_faces(points.reshape(-1, 3) / radius, triangles)
-    sphere["J"] = np.linalg.norm(J, axis=-1).ravel()
-    scene = plotter()
-    scene.add_mesh(sphere, scalars="J", cmap="viridis", clim=(0, 2.5), smooth_shading=True, ambient=0.65, diffuse=0.4,
-                   show_scalar_bar=False)
-    # Arrows at points spread evenly over the sphere.
-    golden, count = np.pi * (1 + 5 ** 0.5), 700
-    height = 1 - 2 * (np.arange(count) + 0.5) / count
-    angle = golden * np.arange(count)
-    even = np.stack([np.sqrt(1 - height**2) * np.cos(angle), np.sqrt(1 - height**2) * np.sin(angle), height], axis=1)
-    near = np.array([sphere.find_closest_point(point) for point in even])
-    flat = J.reshape(-1, 3)[near]
-    lit = flat[np.argmin(even[:, 2])]
-    phase = np.angle(lit[np.argmax(np.abs(lit))])
-    arrows = pyvista.PolyData(1.01 * even)
-    arrows["vector"] = np.real(flat * np.exp(-1j * phase))
-    glyphs = arrows.glyph(orient="vector", scale="vector", factor=0.07,
-                          geom=pyvista.Arrow(tip_length=0.4, tip_radius=0.16, shaft_radius=0.06))
-    scene.add_mesh(glyphs, color="white", ambient=0.6, diffuse=0.4)
-    wave = np.array([0.0, 0.0, -1.75])
-    scene.add_mesh(pyvista.Arrow(start=wave, direction=(0, 0, 1), scale=0.55, tip_length=0.35, tip_radius=0.1,
-                                 shaft_radius=0.035), color="#404040")
-    scene.camera_position = [(4.0, 2.6, -3.6), (0, 0, -0.4), (0, 1, 0)]
-    scene.camera.zoom(1.15)
-    framed(scene, path, f"surface current on a conducting sphere, ka = {k[-1] * radius:.3g}",
-           "|n × H| over |H| of the incident wave", (0, 2.5), notes=[(0.87, 0.2, "incident wave")])
-
-
-def aircraft_currents(ds, path):
-    """The largest surface current |n x H| in time on the aircraft, from in front above and below."""
-    import pyvista
-    from dgarray.cases.aircraft import surface_current
-
-    from dgarray.reference.tensor import tensor_cell
-
-    fields, n = ds.dg.record("skin"), 6
-    strength = np.sqrt((surface_current(ds) ** 2).sum("component")).max("time").values
-    x = np.stack([fields[axis].values for axis in "xyz"], axis=-1)          # (face, point, 3)
-    r = np.linspace(-1, 1, n + 1)
-    lattice = np.stack(np.meshgrid(r, r, indexing="ij"), axis=-1).reshape(-1, 2)
-    matrix = tensor_cell(2, int(fields.attrs["order"])).interpolation(lattice)
-    number = np.arange((n + 1) ** 2).reshape(n + 1, n + 1)
-    small = np.stack([number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]], axis=-1).reshape(-1, 4)
-    quads = (np.arange(len(x))[:, None, None] * number.size + small).reshape(-1, 4)
-    skin = pyvista.PolyData.from_regular_faces((matrix @ x).reshape(-1, 3), quads)
-    skin["J"] = (strength @ matrix.T).ravel()
-    highest = float(np.quantile(skin["J"], 0.99))
-    scene = plotter()
-    for shift, turn in ((0, 0), (1, 180)):
-        part = skin.rotate_x(turn, point=(0, 0, 0)).translate((0, 0, -6.0 * shift))
-        scene.add_mesh(part, scalars="J", cmap="viridis", clim=(0, highest), ambient=0.65, diffuse=0.4, show_scalar_bar=False)
-    scene.camera_position = [(-12, -14, 10), (5, 0, -2.6), (0, 0, 1)]
-    scene.camera.zoom(1.1)
-    framed(scene, path, "largest surface current, seen from above and from below", "|n × H| over |H| of the incident wave",
-           (0, highest))
-
-
-def vortices(ds, path, time=3.0, points=65, level=1.5):
-    """Where the vorticity is strong in an eighth of the Taylor-Green vortex, coloured by the velocity along z, among slices."""
-    import pyvista
-
-    q = ds.dg.grid(points, (0, 0, 0), (np.pi,) * 3, time=time)
-    v = [(q[f"rho_{c}"] / q.rho).values.squeeze() for c in "uvw"]
-    h = np.pi / (points - 1)
-    slope = [dict(zip("zyx", np.gradient(component, h))) for component in v]
-    curl = slope[2]["y"] - slope[1]["z"], slope[0]["z"] - slope[2]["x"], slope[1]["x"] - slope[0]["y"]
-    box = pyvista.ImageData(dimensions=(points,) * 3, spacing=(h,) * 3)
-    box["strength"], box["w"] = np.sqrt(sum(c**2 for c in curl)).ravel(), v[2].ravel()
-    scene = plotter()
-    for normal, place in (((1, 0, 0), 1e-6), ((0, 1, 0), np.pi - 1e-6), ((0, 0, 1), 1e-6)):
-        scene.add_mesh(box.slice(normal, origin=np.multiply(normal, place)), scalars="strength", cmap="Greys",
-                       clim=(0, 2.5 * level), lighting=False, show_scalar_bar=False)
-    scene.add_mesh(box.contour([level], scalars="strength"), scalars="w", cmap="RdBu_r", clim=(-0.6, 0.6), smooth_shading=True,
-                   specular=0.2, ambient=0.35, diffuse=0.7, show_scalar_bar=False)
-    scene.add_mesh(box.outline(), color="#808080")
-    scene.camera_position = [(11, -8, 7.5), (1.6, 1.5, 1.35), (0, 0, 1)]
-    scene.camera.zoom(1.55)
-    framed(scene, path, f"Taylor-Green vortex: strength of the vorticity {level:g} at t = {time:g}", "velocity along z",
-           (-0.6, 0.6), "RdBu_r")
 
 
 # Movies

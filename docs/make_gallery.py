@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 
+import gallery_3d as in_3d
+import gallery_errors as errors
 import gallery_pictures as pictures
 import matplotlib
 import numpy as np
@@ -20,8 +22,8 @@ from PIL import Image
 import dgarray as dg
 from dgarray import cases
 
-# Bytes of a picture.
-LARGEST = 150_000
+# Bytes of a picture of the gallery, and of one of the others.
+LARGEST, LARGEST_OF_MORE = 380_000, 300_000
 
 @dataclass(frozen=True)
 class Entry:
@@ -98,12 +100,12 @@ ENTRIES = {
     "scattering_cylinder": Entry({"body": "drude", "polarisation": "TE"}, None, pictures.extinction, command={
         "variable": "Hz", "record": "surface", "spectrum": True}, python=CYLINDER, text=(
         "Lines are the exact series, dots the run: one pulse gives the resonance of the metal.")),
-    "aircraft": Entry({"size": 0.6, "until": 18.0}, None, pictures.aircraft_currents,
+    "aircraft": Entry({"size": 0.6, "until": 18.0}, None, in_3d.aircraft_currents,
                       command={"variable": "Ey", "slice": "z=0"}, python=AIRCRAFT, text=(
         "The mesh is made by NumPy and SciPy alone: `aircraft_mesh` of `dgarray.cases.meshes.aircraft`. "
         "At this time the wings still ring.")),
-    "dipole": Entry({"layers": 3}, 0.25, {"variable": "Ez", "time": 3.25, "slice": "y=0.1"}, text=(
-        "The cube is outlined, around it is the layer. What is radiated agrees with the formula to 5e-5.")),
+    "dipole": Entry({"layers": 3}, 0.25, {"variable": "Ez", "time": 3.25, "slice": "y=0.1", "zoom": (-1, 1, -1, 1)}, text=(
+        "Around the cube that is drawn is the absorbing layer. What is radiated agrees with the formula to 5e-5.")),
     "beam_lens": Entry({}, 0.5, pictures.beam, command={"variable": "Ez", "time": 8.0}, text=(
         "Above the field of the pulse behind the lens; around the box is the scattered field alone. Below the transform on the "
         "axis beside Rayleigh's integral, which lacks what the faces reflect to and fro.")),
@@ -116,37 +118,38 @@ ENTRIES = {
     "supersonic_vortex": Entry({"order": 2}, 1.0, {"variable": "rho", "time": 3.0, "mesh": True}, ((1, 2, 3), 2)),
     "isentropic_vortex": Entry({"order": 3}, 0.5, pictures.vortex, ((1, 2, 3), 2),
                                {"variable": "rho", "time": 1.0, "mesh": True}),
-    "cylinder_flow": Entry({"until": 10}, None, pictures.around_the_cylinder, text=(
-        "The Mach number near the cylinder with isolines 0.05 apart. The elements have straight sides, the wall condition is "
-        "that of a curved wall. At this time the flow is not yet steady.")),
+    "cylinder_flow": Entry({"until": 120}, None, pictures.around_the_cylinder, command={
+        "variable": "mach", "isolines": (0.05, 0.95, 19), "zoom": (-2, 2, -1.6, 1.6), "mesh": True}, text=(
+        "The Mach number of the steady flow near the cylinder with isolines 0.05 apart. The elements have straight sides, the "
+        "wall condition is that of a curved wall.")),
     "sod": Entry({}, None, pictures.shock_tube, command={"variable": "rho"}),
     "shu_osher": Entry({}, None, pictures.waves, command={"variable": "rho"}),
     "double_mach": Entry({"elements": 236964, "limiter": "barth-jespersen-vertices", "limiter_variables": "primitive"}, None,
-                         partial(pictures.shocks, limits=(1, 22), lines=(1.3, 23, 30), spacing=1 / 240, right=3),
+                         partial(pictures.shocks, limits=(1, 22), lines=(1.3, 23, 30), right=3),
                          command={"variable": "schlieren"}, text=(
         "As many triangles as in the second mesh of the paper; the smallest runs in half a minute."), more=(
         ("movies/double_mach.webp", "Schlieren by tensor-product DG of order 3 on squares of 1/60"),)),
     "forward_step": Entry({"elements": 37000, "flux": "hll"}, None,
-                          partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30), spacing=1 / 120),
+                          partial(pictures.shocks, limits=(0.2, 6.2), lines=(0.26, 6.07, 30)),
                           command={"variable": "schlieren"}, text=(
         "Triangles with sides of 1/80. With hllc, which keeps contacts sharp, the bow shock bulges at the lower wall on this "
         "mesh, a carbuncle.")),
-    "kelvin_helmholtz": Entry({"cells": 16}, None, {"variable": "rho", "time": 1.5}),
+    "kelvin_helmholtz": Entry({"order": 4, "cells": 40, "until": 2.0}, None, {"variable": "rho", "time": 2.0}),
     "advection_wave": Entry({"order": 4, "dim": 1, "cells": 5}, 0.25, {"variable": "u", "time": 1.0, "mesh": True},
                             ((1, 2, 3, 4), 3)),
-    "hex_cavity": Entry({"order": 4, "cells": 3, "kind": "skewed"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3",
-                        "mesh": True, "limits": (-0.4, 0.4)}, ((2, 3), 2)),
+    "hex_cavity": Entry({"order": 4, "cells": 3, "kind": "skewed"}, 0.2, errors.error_in_time, ((2, 3), 2),
+                        {"variable": "Ez", "time": 0.4, "slice": "z=0.3", "mesh": True}),
     "hex_pml": Entry({"cells": 4}, 0.25, {"variable": "Ey", "time": 1.5, "slice": "z=0.1", "mesh": True}, text=(
         "The layer is the three outer cells. What it reflects is 1e-7 of the energy of the pulse.")),
-    "hex_zones": Entry({"order": 2, "cells": 4, "kind": "warped"}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.4",
-                       "mesh": True, "limits": (-0.2, 0.2)}, ((1, 2), 2)),
+    "hex_zones": Entry({"order": 2, "cells": 4, "kind": "warped"}, 0.2, errors.zones, ((1, 2), 2),
+                       {"variable": "Ez", "time": 0.4, "slice": "z=0.4", "mesh": True}),
     "disc_cavity": Entry({"order": 4, "level": 1, "m": 2}, 0.25, {"variable": "Ez", "time": 1.0, "mesh": True},
                          ((1, 2, 3, 4), 2)),
-    "ball_cavity": Entry({"order": 3, "level": 1}, 0.25, {"variable": "Ez", "time": 0.5, "slice": "y=0.1", "mesh": True,
-                         "limits": (-0.15, 0.15)},
-                         ((1, 2), 2)),
+    "ball_cavity": Entry({"order": 3, "level": 1}, 0.25, errors.field_lines, ((1, 2), 2),
+                         {"variable": "Hy", "time": 0.25, "slice": "y=0", "mesh": True}),
     "vortex_curved": Entry({"order": 3, "cells": 16}, 0.5, {"variable": "rho", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
-    "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, {"variable": "Bz", "time": 1.0, "mesh": True}, ((1, 2, 3), 2)),
+    "mhd_quads": Entry({"order": 3, "cells": 6}, 0.25, errors.moved_corners, ((1, 2, 3), 2),
+                       {"variable": "Bz", "time": 1.0, "mesh": True}),
     "taylor_green": Entry({"order": 3, "cells": 8, "until": 6.0}, 1.0, {"variable": "u", "time": 4.0, "slice": "z=1"}, more=(
         ("pictures/vortices.png", "Where the vorticity has the strength 1.5 at t = 3, in an eighth of the box; on three sides "
          "its strength in grey"),)),
@@ -156,17 +159,18 @@ ENTRIES = {
                                ((1, 2, 3), 2)),
     "hermite_cavity": Entry({"order": 3, "cells": 6, "m": 2, "derivatives": True}, 0.25, {"variable": "Ez", "time": 1.0},
                             ((1, 2, 3), 2)),
-    "hermite_lens": Entry({"order": 2, "cells": 12, "derivatives": True}, None, {"variable": "p"}),
+    "hermite_lens": Entry({"order": 3, "cells": 24, "derivatives": True}, None, {"variable": "p"}),
     "orszag_tang": Entry({"cells": 128}, None, {"variable": "rho"}, more=(
         ("movies/orszag_tang.webp", "The density on 192 x 192 cells to t = 1"),)),
     "mhd_rotor": Entry({"cells": 128}, None, {"variable": "rho"}),
     "mhd_blast": Entry({"cells": 100}, None, {"variable": "rho"}),
     "mhd_kelvin_helmholtz": Entry({"cells": 64}, None, {"variable": "rho"}),
     "field_loop": Entry({"cells": 64, "scheme": "weno"}, None, {"variable": "Bx"}),
-    "current_sheet": Entry({"cells": 100}, None, {"variable": "By"}),
+    "current_sheet": Entry({"cells": 192, "until": 3.0}, None, errors.islands, command={"variable": "current"}),
     "shock_bubble": Entry({"cells": 128}, None, {"variable": "rho"}),
-    "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, {"variable": "Bz"}, (None, 2)),
-    "linear_waves": Entry({"dim": 2, "cells": 32}, None, pictures.disturbance, (None, 2)),
+    "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, errors.across, (None, 2), {"variable": "Bz"}, text=(
+        "The second-order scheme after five periods; the command draws the third-order one after one.")),
+    "linear_waves": Entry({"dim": 2, "cells": 32}, None, errors.disturbance, (None, 2), {"variable": "rho"}),
     "brio_wu": Entry({"cells": 400}, None, pictures.compound_wave, command={"variable": "rho"}),
     "ryu_jones": Entry({"cells": 400}, None, pictures.seven_waves, command={"variable": "By"}),
     "sod_grid": Entry({"cells": 200}, None, pictures.shock_tube, command={"variable": "rho"}),
@@ -177,14 +181,14 @@ MORE = {
     "pictures/tm_obstacles.png": (lambda: cases.tm_obstacles(order=5, mesh=pictures.round_obstacles()), 0.4,
                                   partial(pictures.obstacles, dpi=130)),
     "pictures/kelvin_helmholtz.png": (lambda: cases.kelvin_helmholtz(order=4, cells=40, until=2.0), None,
-                                      partial(pictures.field, variable="rho")),
+                                      partial(pictures.field, variable="rho", dpi=100)),
     "pictures/maxwell_cavity.png": (lambda: cases.maxwell_cavity(order=4, cells=5, m=3, n=2, p=2), 0.5,
                                     partial(pictures.field, variable="Ez", time=0.5, slice=["x=0.5", "y=0.25", "z=0.5"],
                                             colorbar=False)),
     "pictures/surface_currents.png": (
         lambda: cases.maxwell_sphere(order=3, ka=3.0, geometry=2, mesh=pictures.MESHES / "sphere_coarse.msh"), None,
-        pictures.currents),
-    "pictures/vortices.png": (lambda: cases.taylor_green(order=3, cells=8, until=3.0), 1.0, pictures.vortices),
+        in_3d.currents),
+    "pictures/vortices.png": (lambda: cases.taylor_green(order=3, cells=8, until=3.0), 1.0, in_3d.vortices),
     "movies/double_mach.webp": (lambda: cases.double_mach(order=3, elements=14400, method="tensor"), 0.005,
                                 partial(pictures.movie, variable="schlieren", limits=(0, 800), triangles=120_000)),
     "movies/tm_obstacles.webp": (lambda: cases.tm_obstacles(order=5, mesh=pictures.round_obstacles()), 0.04,
@@ -206,6 +210,7 @@ def case_page(name, entry, folder):
     sim = case(**entry.keywords)
     ds = sim.run(every=entry.every)
     draw(ds, entry.plot, folder / f"{name}.png")
+    small(folder / f"{name}.png", LARGEST)
     description = " ".join(inspect.getdoc(case).split("\n\n")[0].split())
     observed = {}
     if entry.eoc:
@@ -216,21 +221,19 @@ def case_page(name, entry, folder):
     return page(name, description, entry.text, entry.more, lines, entry.python, numbers(sim.report, observed))
 
 
-def draw(ds, plot, path, most=LARGEST):
-    """Draw to a file; of a PNG the colours are rounded until it has no more than `most` bytes."""
+def draw(ds, plot, path):
+    """Draw to a file."""
     if callable(plot):
         plot(ds, path)
     else:
         pictures.field(ds, path, **plot)
-    if path.suffix == ".png":
-        small(path, most)
 
 
 def small(path, most):
-    """Write the picture with its colours rounded to multiples of 2, 4 or 8 of 255, until it has no more than `most` bytes."""
+    """Write the picture with its colours rounded to multiples of 2, 3, ... 10 of 255, until it has no more than `most` bytes."""
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
-    for step in (2, 4, 8):
+    for step in (2, 3, 4, 5, 6, 8, 10):
         rounded = np.minimum((pixels + step // 2) // step * step, 255)
         Image.fromarray(rounded.astype("uint8")).save(path, optimize=True)
         if path.stat().st_size <= most:
@@ -247,7 +250,9 @@ def main(names):
     if known is MORE:
         for name in names or MORE:
             run, every, plot = MORE[name]
-            draw(run().run(every=every), plot, FOLDER.parent / name, 2 * LARGEST)
+            draw(run().run(every=every), plot, FOLDER.parent / name)
+            if name.endswith(".png"):
+                small(FOLDER.parent / name, LARGEST_OF_MORE)
         return
     for name, text in make(names or ENTRIES).items():
         (FOLDER / f"{name}.md").write_text(text)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
+from dgarray.bench.busy import remarks
 from dgarray.bench.compare import compare, read
 from dgarray.bench.cpu import PAPERS, Problem, bench, rounded, row, table
 from dgarray.bench.operations_hermite import of_the_paper
@@ -170,6 +171,20 @@ def test_command(tiny, tmp_path, monkeypatch, capsys):
     assert "only in this result: tm_cavity" in text and "compared with then.json" in text
     assert now["comparison"]["only_then"] == ROWS and now["comparison"]["with"] == "then.json"
     assert compare(read("now.json"), now)["rows"]["tm_cavity"]["best"] == 0
+
+
+def test_a_busy_machine_is_said(tiny):
+    calm = copy.deepcopy(tiny)
+    calm["machine"] |= {"load": 0.1, "cores": 2}
+    for each in calm["rows"]:
+        each["share_of_bound"] = 0.9
+    assert remarks(calm) == []
+    busy = copy.deepcopy(calm)
+    busy["machine"]["load"], busy["rows"][1]["share_of_bound"] = 7.3, 1.4
+    first, second = remarks(busy)
+    assert "7.3 programs wanted its 2 processors" in first and f"{ROWS[1]} 140%" in second and ROWS[0] not in second
+    assert remarks(busy, quick=True)[0] == first and first in table(busy | {"remarks": [first]})
+    assert tiny["remarks"][-1].startswith("quick: ") and tiny["machine"]["load"] >= 0
 
 
 def test_names_that_do_not_exist():

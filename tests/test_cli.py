@@ -86,6 +86,57 @@ def test_eoc(here, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
+def test_eoc_of_a_method_without_orders_runs_once(here, capsys):
+    Path("own.py").write_text("from dgarray import cases\ndef case(order=1):\n    return cases.alfven_wave(cells=8)\n")
+    for case in ("own.py", "alfven_wave"):
+        assert main(["eoc", case, "--levels", "2", "--json", "e.json", *FAST]) == 0
+        rows = json.loads(Path("e.json").read_text())
+        assert [(row["order"], row["level"]) for row in rows] == [(2, 0), (2, 1)] and rows[1]["eoc"] > 1.5
+        assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_log_has_what_is_said_with_times_also_when_quiet(here, capsys):
+    run = ["run", "tm_cavity", "--order", "2", "--until", "0.2", "--log", "run.log", *FAST]
+    assert main([*run, "--quiet"]) == 0 and capsys.readouterr().out == ""
+    lines = Path("run.log").read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} .*\S", line) for line in lines)
+    said = [line[24:] for line in lines]
+    assert said[0] == shlex.join(["dgarray", *run, "--quiet"]) and any("t = 0.2 of 0.2 (100%)" in line for line in said)
+    assert any(line.startswith("tm_cavity: NodalDG(order=2") for line in said)
+    bad = ["run", "sod", "--set", "cells=20", "--dt", "1", "--log", "run.log", *FAST]
+    assert main(bad) == 3
+    more = [line[24:] for line in Path("run.log").read_text().splitlines()[len(lines):]]
+    assert more[0] == shlex.join(["dgarray", *bad]) and more[-1] == capsys.readouterr().err.splitlines()[-1]
+    assert any(line.startswith("dgarray: warning: dt=1 is above") for line in more)
+    assert main(["eoc", "advection_wave", "--set", "dim=1", "--orders", "1", "--levels", "2", "--log", "e.log", "--quiet",
+                 *FAST]) == 0
+    assert len(re.findall(r"  1     [01]  ", Path("e.log").read_text())) == 2
+    assert "this is a folder" in fails(capsys, *run[:-4], "--log", str(here))
+
+
+def test_completion_knows_commands_options_and_cases(capsys, monkeypatch):
+    pytest.importorskip("shtab", exc_type=ImportError)
+    from dgarray import cases
+
+    for shell in ("bash", "zsh"):
+        with pytest.raises(SystemExit) as stop:
+            main(["--print-completion", shell])
+        assert stop.value.code == 0
+        script = capsys.readouterr().out
+        words = "partition", "--print-completion", "--isolines", "--checkpoint-every", *cases.__all__
+        assert all(word in script for word in words)
+        if shell == "bash":
+            asked = ("COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _shtab_dgarray; echo ${{COMPREPLY[@]}}; "
+                     "COMPREPLY=(); ")
+            done = subprocess.run(["bash", "-c", script + "\n" + "".join(map(asked.format, (
+                "dgarray pa", "dgarray run tm_", "dgarray run tm_cavity --ord", "dgarray plot out.zarr Ez --iso")))],
+                capture_output=True, text=True, check=True)
+            assert done.stdout.splitlines() == ["partition", "tm_cavity tm_obstacles", "--order", "--isolines"]
+    assert "shell 'fish' does not exist; allowed: bash, zsh" in fails(capsys, "--print-completion", "fish")
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert "pip install 'dgarray[completion]'" in fails(capsys, "--print-completion", "bash")
+
+
 def test_list_info_and_plot(here, capsys):
     assert main(["list"]) == 0
     listed = capsys.readouterr().out

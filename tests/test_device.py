@@ -503,6 +503,7 @@ def test_why_there_is_no_gpu(monkeypatch, missing, driver, library, words):
         backends.get("cupy")
     backend = backends.get("auto")
     assert backend.name == "numpy" and backend.note.startswith("no GPU is used: ")
+    assert backends.get("auto", threads=1).note == "chosen because threads=1 is given, which are threads of the CPU"
 
 
 @pytest.mark.parametrize("cuda, words", [

@@ -379,9 +379,9 @@ def test_a_periodic_picture_is_closed():
 @pytest.mark.parametrize("derivatives", [True, False])
 def test_slices_in_space_show_the_interpolant(derivatives):
     ds = filled(3, derivatives)
-    part = GridPart(ds.dg.slice("y=0.3" if derivatives else "y=1.0"), "u")
+    part = GridPart(ds.dg.slice("y=0.3" if derivatives else "y=1.0"))
     corners = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.25, 0.25]])
-    x, values = part.place(corners), part.read(0)
+    x, values = part.place(corners), part.read("u", 0)
     assert x.shape == (part.count, 4, 3) == (16, 4, 3)
     a, b, c = np.moveaxis(x[:, :3], 1, 0)
     assert np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2 == pytest.approx(2.0)          # of the plane

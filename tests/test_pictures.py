@@ -12,7 +12,7 @@ import xarray as xr
 
 import dgarray as dg
 from dgarray.cli import main
-from dgarray.output import Layout, Store, curves, live, movie, picture, plot, volume
+from dgarray.output import Layout, Store, colour_range, curves, live, movie, picture, plot, volume
 from dgarray.output.live import Live
 
 pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
@@ -151,11 +151,138 @@ def test_isolines_are_where_the_field_has_their_values():
         filled(1).dg.plot("a", 0, axes(), isolines=(0, 1, 3))
 
 
+def gas(cells=8, bad=None, order=1):
+    """A dataset of a gas in the unit square with u = x and c = 1; in the triangle `bad` the pressure falls to -0.98 in one
+    corner."""
+    law, mesh = dg.Euler(2), dg.rectangle(cells=cells)
+    plan = Layout(2, order, mesh.points, mesh.cells, mesh.numbers, law.variables, attrs={"law": repr(law)})
+    x = plan.coordinates()
+    q = np.stack([u.T for u in law.conservative((1.4 + 0 * x[0], x[0], 0 * x[0], 1 + 0 * x[0]))])
+    if bad is not None:
+        q[-1, 0, bad] -= 1.98 / 0.4
+    store = Store(plan)
+    store.append(0.0, q)
+    return store.dataset(), law
+
+
+def test_derived_fields_are_computed_where_they_are_drawn():
+    ds, law = gas()
+    drawn = plot.flat_picture(plot.one_time(ds, "mach", -1), "mach")
+    q = [drawn._own(name, 0) for name in law.variables]
+    assert np.allclose(drawn.read(0), law.mach(q), rtol=1e-13)
+    nodal = drawn.evaluate(ds.dg.with_fields("mach").dg.values("mach"))
+    assert np.abs(drawn.read(0) - nodal).max() > 1e-4, "the interpolant of the nodes' values is another field"
+    assert "computed_from" not in ds.dg.with_fields("mach").mach.attrs
+
+
+def test_a_field_without_a_value_is_left_out_and_said():
+    ds, law = gas(cells=16, bad=500)
+    drawn = plot.flat_picture(plot.one_time(ds, "mach", -1), "mach", isolines=4)
+    u = drawn.read(0)
+    nothing = ~law.admissible([drawn._own(name, 0) for name in law.variables])
+    assert nothing.any() and np.array_equal(np.isnan(u), nothing) and not np.isnan(np.delete(u, 500, axis=0)).any()
+    drawn.show(u)
+    share = 100 * nothing.sum() / nothing.size
+    assert f"not drawn: density or pressure is not positive ({share:.2g} % of the area)" in drawn.ax.get_title()
+    low, high = drawn.artist.get_clim()
+    assert high == pytest.approx(1, abs=0.05) and np.nanmax(u) > 3, "the spike beside the bad corner does not set the colours"
+    assert drawn.bar.extend == "max" and f"values from {np.nanmin(u):.3g} to {np.nanmax(u):.3g}" in drawn.ax.get_title()
+    pressure = plot.flat_picture(plot.one_time(ds, "pressure", -1), "pressure").read(0)
+    assert not np.isnan(pressure).any() and pressure.min() < 0, "a pressure below 0 is a number that one wants to see"
+
+
+def test_outliers_do_not_set_the_colours_and_pulses_do():
+    x = np.linspace(0, 1, 100_001)
+    field = np.sin(6 * x)
+    assert colour_range.spread(field) == (field.min(), field.max(), field.min(), field.max())
+    spiked = np.where(x > 0.9995, 300.0, field)
+    low, high, least, largest = colour_range.spread(spiked)
+    assert (least, largest) == (field.min(), 300) and (low, high) == pytest.approx((-1, 1), abs=0.05)
+    pulse = np.exp(-((x - 0.5) / 0.01) ** 2)
+    assert colour_range.spread(pulse)[:2] == (pulse.min(), pulse.max())
+    assert colour_range.spread(spiked, np.where(x > 0.9995, 0, 1))[3] < 1, "what is out of sight does not count"
+    ranged = 10.0 ** (6 * x)
+    assert colour_range.spread(ranged, log=True)[:2] == (1, 1e6)
+
+
+def test_zoom_draws_a_box_in_more_detail():
+    ds = filled(2)
+    drawn = plot.flat_picture(ds, "b", zoom=(0, 0.5, 0.5, 0.9))
+    drawn.show(drawn.read(0))
+    assert drawn.ax.get_xlim() == (0, 0.5) and drawn.ax.get_ylim() == (0.5, 0.9)
+    x, y = drawn.triangulation.x, drawn.triangulation.y
+    assert np.abs(drawn.read(0).ravel() - field([x, y], 0)[1]).max() < 1e-12 and drawn.shape[0] < ds.sizes["element"]
+    assert drawn.artist.get_clim() == pytest.approx((1, 1.25), abs=1e-2), "the limits are those of what is seen"
+    small, whole = (np.ptp(plot.flat_picture(ds, "b", **more).triangulation.x[:2]) for more in ({"zoom": (0, 0.5, 0, 1)}, {}))
+    assert small < 0.5 * whole
+    line = filled(1).dg.plot("b", 0, axes(), zoom=(0.5, 1))
+    assert line.get_xlim() == (0.5, 1) and line.get_ylim() == pytest.approx((1.25 - 0.0375, 2 + 0.0375), abs=0.02)
+    for wrong, words in (((0, 1), "finite numbers"), ((1, 0, 0, 1), "low below high"), (3, "finite numbers"),
+                         ((5, 6, 0, 1), "outside of the mesh, which has x from 0 to 2, y from 0 to 1")):
+        with pytest.raises(ValueError, match=words):
+            ds.dg.plot("b", 0, axes(), zoom=wrong)
+
+
+def test_logarithmic_colours():
+    from matplotlib.colors import LogNorm
+
+    ds = filled(2)
+    mappable = ds.dg.plot("b", 0, axes(), log=True).collections[0]
+    assert isinstance(mappable.norm, LogNorm) and mappable.get_clim() == pytest.approx((1, 5))
+    assert filled(1).dg.plot("b", 0, axes(), log=True).get_yscale() == "log"
+    with pytest.raises(ValueError, match="need positive values, and a goes from -1 to"):
+        ds.dg.plot("a", 0, axes(), log=True)
+    with pytest.raises(ValueError, match="must be above 0"):
+        ds.dg.plot("a", 0, axes(), log=True, limits=(-1, 1))
+    cut = ds.dg.plot("a", 0, axes(), log=True, limits=(0.1, 1)).collections[0]
+    assert cut.colorbar.extend == "both" and not np.ma.is_masked(cut.norm(cut.get_array()))
+
+
+def test_isolines_of_a_count_or_of_values_are_not_torn():
+    """A discontinuous field has the lines of the continuous one that is nearest: here that of the exact plane."""
+    ds = filled(2)
+    values = ds.a.values
+    values[:] = ds.x.values
+    values[..., 0::2, :] += 0.01          # jumps between the two triangles of each rectangle
+    drawn = plot.flat_picture(ds.assign(a=(ds.a.dims, values, ds.a.attrs)), "a", isolines=3)
+    drawn.show(drawn.read(0))
+    assert np.allclose(drawn.contours.levels, 2.01 * np.array([0.25, 0.5, 0.75]))
+    for path in drawn.contours.get_paths():
+        ends = np.concatenate([line[[0, -1]] for line in path.to_polygons(closed_only=False)])
+        inner = ends[(ends[:, 1] > 1e-9) & (ends[:, 1] < 1 - 1e-9)]
+        away = np.linalg.norm(inner[:, None] - inner, axis=2) + np.eye(len(inner))
+        assert len(inner) and away.min(axis=1).max() < 1e-9, "where a line leaves an element it goes on in the next"
+    found = [part for part in ds.dg.plot("b", 0, axes(), levels=(1.5, 3, 2)).collections if isinstance(part, ContourSet)]
+    assert np.array_equal(found[0].levels, [1.5, 2, 3])
+    for wrong, words in (({"levels": ()}, "finite numbers"), ({"levels": "x"}, "finite numbers"),
+                         ({"isolines": 0}, "or a count"), ({"levels": 1, "isolines": 3}, "both given")):
+        with pytest.raises(ValueError, match=words):
+            ds.dg.plot("b", 0, axes(), **wrong)
+
+
+def test_the_gradient_in_a_picture_is_continuous_and_exact_for_a_plane():
+    mesh, law = dg.rectangle(cells=4), dg.Euler(2)
+    for order in (1, 3):
+        plan = Layout(2, order, mesh.points, mesh.cells, mesh.numbers, law.variables, attrs={"law": repr(law)})
+        x, y = plan.coordinates()
+        rho = 2 + 0.3 * x - 0.4 * y
+        store = Store(plan)
+        store.append(0.0, np.stack([u.T for u in (rho, 0 * x, 0 * x, 5 + 0 * x)]))
+        ds = store.dataset()
+        assert ds.dg.with_fields("schlieren").schlieren.values == pytest.approx(0.5, abs=1e-12)
+        rough = ds.assign(rho=ds.rho + 0.1 * (np.arange(ds.sizes["element"]) % 2)[:, None]).assign_attrs(ds.attrs)
+        rough.rho.attrs = ds.rho.attrs
+        drawn = plot.flat_picture(plot.one_time(rough, "schlieren", -1), "schlieren")
+        u, place = drawn.read(0).ravel(), np.round(np.stack([drawn.triangulation.x, drawn.triangulation.y]), 9)
+        _, first, number = np.unique(place, axis=1, return_index=True, return_inverse=True)
+        assert np.abs(u - u[first][number.ravel()]).max() < 1e-12 < np.ptp(u)
+
+
 @pytest.mark.parametrize("values, expected", [
     ((-1.0, 2.0), (-2, 2)), ((-0.01, 2.0), (-0.01, 2)), ((-1e-17, 2.0), (0, 2)), ((3.0, 3.0), (1.5, 4.5)),
     ((0.0, 0.0), (-0.5, 0.5)), ((np.nan, np.inf, -1.0, 1.0), (-1, 1)), ((np.nan, np.nan), (-0.5, 0.5))])
 def test_limits_of_signed_constant_and_broken_fields(values, expected):
-    assert picture.limits_of(*picture.extent(np.array(values))) == expected
+    assert colour_range.limits_of(*colour_range.extent(np.array(values))) == expected
 
 
 def test_outlines_are_the_boundary_the_lines_between_regions_and_with_mesh_all_edges():
@@ -590,12 +717,17 @@ def test_the_command_draws_a_record(stores, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("arguments, words", [
     ("2d.zarr a --limits 3", "--limits 3: give two numbers"), ("2d.zarr a --limits 3,x", "give two numbers"),
     ("2d.zarr a --limits 3,1", "low below high"), ("2d.zarr a --surface top", "surface is for 3D"),
-    ("2d.zarr a --isolines 3,1", "--isolines 3,1: give three numbers LOW,HIGH,COUNT"),
+    ("2d.zarr a --isolines 3,1", "--isolines 3,1: give a number of lines, or three numbers LOW,HIGH,COUNT"),
     ("2d.zarr a --isolines 3,1,4", "low below high"), ("2d.zarr a --isolines 0,1,3 --record r", "are both given"),
     ("2d.zarr a --movie f.avi", "allowed: .gif, .mp4"), ("2d.zarr a --fps 3", "--fps is given without --movie"),
     ("2d.zarr a --spectrum", "--spectrum is given without --record"), ("2d.zarr a --record r", "it has: none"),
     ("2d.zarr a --record r --mesh", "--record and --mesh are both given"),
     ("2d.zarr a --movie f.gif --time 1", "--movie and --time are both given"),
+    ("2d.zarr a --cmap virids", "colour map 'virids' does not exist; did you mean 'viridis'"),
+    ("2d.zarr a --zoom 5,6,0,1", "outside of the mesh, which has x from 0 to 2"), ("2d.zarr a --zoom 1", "--zoom 1: give two"),
+    ("2d.zarr a --log", "need positive values, and a goes from -0.7"), ("2d.zarr a --levels x", "--levels x: give numbers"),
+    ("2d.zarr a --levels 1 --isolines 3", "are both given"), ("2d.zarr a --dpi 0", "dpi"),
+    ("3d.zarr a --zoom 0,1,0,1", "option 'zoom'"),
     ("3d.zarr a --slice q=1", "axis 'q'"), ("3d.zarr a --slice z=9", "misses the mesh")])
 def test_the_command_refuses(arguments, words, stores, capsys):
     store, *rest = arguments.split()

@@ -19,6 +19,7 @@ from ..physics.laws import MHD, Acoustics, Advection, Euler, Maxwell
 from ..stepping import LSRK54, RK4, SSP54, Taylor
 from ..wording import choose
 from .attempts import Attempts, rounded
+from .busy import load, remarks
 from .machine import machine
 from .problem import Problem, SetsProblem, ceiling, of_case
 from .roofline import Operation, bound, ceilings, limit, of_the_paper
@@ -192,6 +193,7 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     five evaluations (LSRK54), of Euler four (RK4), of Hermite two half-steps; one of finite volumes with splitting sweeps twice
     along each axis.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
+    remarks: sentences on what disturbed the measurement, see `dgarray.bench.busy`;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured.
     Raises ValueError for names in `rows` and `sizes` that do not exist."""
     if paper is not None:
@@ -199,15 +201,19 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     rows = list(ROWS) if rows is None else [choose("row", name, ALL) for name in rows]
     sizes = (QUICK if quick else SIZES) | {choose("size", name, SIZES): cells for name, cells in (sizes or {}).items()}
     threads = backends.get("numpy").threads
-    result = {"machine": machine(threads), "reference": REFERENCE, "ceilings": {}, "rows": []}
+    result = {"machine": machine(threads) | {"load": load()}, "reference": REFERENCE, "ceilings": {}, "rows": []}
     attempt, limits = Attempts(result, progress, keep), result["ceilings"]
     attempt.say("ceilings")
     for dtype in ("float64", "float32"):
         for n in sorted({1, threads}):
             limits[ceiling(dtype, n)] = ceilings(dtype, n, 0.2 if quick else SECONDS)
 
+    made = {}          # problems that ratios compare again: small ones are kept, large ones would not fit side by side
+
     def measure(name, make, target=None):
         problem = make(name)
+        if quick:
+            made[name] = problem
         result["rows"].append(row(name, problem, limits, quick, target))
         if name == OF_MEMORY:
             result["memory"] = memory(problem)
@@ -215,7 +221,7 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     if cases:
         for name in cases:
             attempt(name, measure, name, problem_of_case)
-        return rounded(result)
+        return rounded(result | {"remarks": remarks(result, quick)})
     own = limits[ceiling("float64", threads)]
     scale = min(own[name] / REFERENCE[name] for name in REFERENCE)
     meshes = {name: mesh_of(name, sizes) for name in dict.fromkeys(ALL[row].mesh for row in rows)}
@@ -225,14 +231,15 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     result["ratios"] = {}
 
     def compared(name, both, target):
-        result["ratios"][name] = ratio([problem_of_row(each, meshes) for each in both], quick) | {"target": target}
+        problems = [made.get(each) or problem_of_row(each, meshes) for each in both]
+        result["ratios"][name] = ratio(problems, quick) | {"target": target}
 
     for name, (*both, target) in RATIOS.items():
         if not (threads == 1 and "thread" in name) and set(both) <= set(rows):
             attempt(name, compared, name, both, target)
     if paper is None:
         attempt("set-up", lambda: result.update(setup=setup(sizes["setup"])))
-    return rounded(result)
+    return rounded(result | {"remarks": remarks(result, quick)})
 
 
 def mesh_of(name, sizes):

@@ -15,7 +15,7 @@ def table(results):
              "Ceilings of this machine", rendered(ceiling_table(results, compared)), "",
              "A Runge-Kutta stage: time, bound and share of the bound; operations and bytes per element; million DOF/s",
              rendered(row_table(results, compared)), *failures(results)]
-    for lines in (list(single(results, compared or {})), list(notes(compared)) if compared else []):
+    for lines in (list(single(results, compared or {})), list(notes(compared)) if compared else [], results.get("remarks", [])):
         parts += ["", *lines] if lines else []
     return "\n".join(parts)
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 from ..wording import choose
 from .json_files import check_json, write_json
+from .log import tell
 from .run_commands import orders, simulation
 
 FAILED = 1                # exit status where a part of a benchmark raised an error
@@ -45,11 +46,11 @@ def run_bench(options):
         results = measure(options.cases or None, options.quick, say, keep=keep, **keywords)
     except KeyboardInterrupt:
         if done.get("rows"):
-            print(table(done))
+            tell(table(done))
         raise
     if earlier:
         results["comparison"] = {"with": options.compare} | compare(results, earlier)
-    print(table(results))
+    tell(table(results))
     write_json(options.json, results)
     for part in results["failed"] if options.debug else ():
         say(f"\n{part['name']}\n{part['traceback']}")
@@ -70,7 +71,7 @@ def run_first_contact(options):
     if options.budget is not None:
         check_positive("budget", options.budget)
     records, left = first_contact(options.first_contact, options.budget or BUDGET, say)
-    print(table(records, left))
+    tell(table(records, left))
     return exit_status(records)
 
 
@@ -105,4 +106,4 @@ def run_tune(options):
 
 def say(line):
     """A line on what happens at the moment, beside the results."""
-    print(line, file=sys.stderr, flush=True)
+    tell(line, file=sys.stderr)

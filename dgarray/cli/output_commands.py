@@ -24,8 +24,8 @@ def show_info(options):
 
 
 def plot_output(options):
-    pictures = ("time", "limits", "isolines", "mesh", "slice", "surface", "movie", "fps")
-    for option, excluded in (("record", pictures), ("movie", ("time", "output"))):
+    pictures = ("time", "limits", "log", "cmap", "zoom", "isolines", "levels", "mesh", "slice", "surface", "movie", "fps")
+    for option, excluded in (("record", pictures), ("movie", ("time", "output")), ("levels", ("isolines",))):
         both = [name for name in excluded if getattr(options, option) is not None and getattr(options, name) is not None]
         if both:
             raise ValueError(f"--{option} and --{both[0]} are both given; give one")
@@ -33,30 +33,44 @@ def plot_output(options):
         if getattr(options, option) is not None and getattr(options, needed) is None:
             raise ValueError(f"--{option} is given without --{needed}; give both")
     found, path = open_output(Path(options.path)).dg, options.output or f"{options.variable}.png"
+    dpi = {}
+    if options.dpi is not None:
+        from ..run.arguments import check_positive
+        check_positive("dpi", options.dpi)
+        dpi = {"dpi": options.dpi}
     if options.record is not None:
-        print(found.plot(options.variable, path=path, record=options.record, spectrum=bool(options.spectrum)))
+        print(found.plot(options.variable, path=path, record=options.record, spectrum=bool(options.spectrum), **dpi))
         return
-    chosen = {name: getattr(options, name) for name in ("mesh", "slice", "surface") if getattr(options, name) is not None}
+    chosen = {name: getattr(options, name) for name in ("mesh", "log", "cmap", "slice", "surface")
+              if getattr(options, name) is not None} | dpi
     if len(chosen.get("slice", ())) == 1:
         chosen["slice"] = chosen["slice"][0]
-    for name, example in (("limits", "LOW,HIGH such as -1,1"), ("isolines", "LOW,HIGH,COUNT such as 0,1,11")):
+    for name, example, counts in NUMBERS:
         if getattr(options, name) is not None:
-            chosen[name] = numbers_of(f"--{name}", getattr(options, name), example)
+            chosen[name] = numbers_of(f"--{name}", getattr(options, name), example, counts)
+    if len(chosen.get("isolines", ())) == 1:
+        chosen["isolines"] = chosen["isolines"][0]
     if options.movie is not None:
         print(found.animate(options.variable, options.movie, 10 if options.fps is None else options.fps, **chosen))
     else:
         print(found.plot(options.variable, -1 if options.time is None else options.time, path=path, **chosen))
 
 
-def numbers_of(option, text, example):
-    """(-1.0, 1.0) from "-1,1", as many as there are in the example."""
+# Options of several numbers: an example for messages, and how many there may be (None: any).
+NUMBERS = (("limits", "two numbers LOW,HIGH such as -1,1", (2,)),
+           ("zoom", "two numbers for each axis, XLOW,XHIGH,YLOW,YHIGH such as 0,1,-0.5,0.5", (2, 4)),
+           ("isolines", "a number of lines, or three numbers LOW,HIGH,COUNT such as 0,1,11", (1, 3)),
+           ("levels", "numbers with commas such as 0.1,0.5,1", None))
+
+
+def numbers_of(option, text, example, counts):
+    """(-1.0, 1.0) from "-1,1", as many as `counts` allows."""
     try:
         found = tuple(float(number) for number in text.split(","))
     except ValueError:
         found = ()
-    count = example.split()[0].count(",") + 1
-    if len(found) != count:
-        raise ValueError(f"{option} {text}: give {('two', 'three')[count - 2]} numbers {example}")
+    if not found or counts is not None and len(found) not in counts:
+        raise ValueError(f"{option} {text}: give {example}")
     return found
 
 

@@ -14,6 +14,7 @@ from ..launched import processes
 from ..wording import nearest
 from . import bench_commands, list_command, mesh_commands, output_commands, run_commands
 from .json_files import json_alone
+from .log import log_file, tell
 
 BAD_INPUT = 2
 CASE_HELP = "a name from 'dgarray list', or a Python file with a function case()"
@@ -39,8 +40,11 @@ class Parser(argparse.ArgumentParser):
         """Report the first option or command that does not exist, with the nearest one."""
         options = [name for action in self._actions for name in action.option_strings]
         commands = [name for action in self._actions if action.dest == "command" for name in action.choices]
-        for text in args:
+        with_value = [name for action in self._actions if action.nargs is None for name in action.option_strings]
+        for before, text in zip(["", *args], args):
             name = text.partition("=")[0]
+            if before in with_value:
+                continue
             if text == "--" or commands and name in commands:
                 return
             if name.startswith("--") and name not in options:
@@ -65,6 +69,18 @@ def number(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+class PrintCompletion(argparse.Action):
+    """Print the script that completes the commands in a shell, and end."""
+
+    def __call__(self, parser, options, shell, name=None):
+        from .completion import script
+        try:
+            print(script(parser, shell))
+        except (ImportError, ValueError) as error:
+            parser.error(f"{name}: {error}")
+        parser.exit()
+
+
 @cache
 def build_parser():
     """The parser of all commands, made once in a process."""
@@ -72,6 +88,9 @@ def build_parser():
     parser = Parser(prog="dgarray", allow_abbrev=False,
                     description="High-order solvers for wave and conservation-law problems.")
     parser.add_argument("--version", action="version", version=f"dgarray {__version__}")
+    parser.add_argument("--print-completion", action=PrintCompletion, metavar="SHELL",
+                        help="print the script that completes commands, options and cases in bash or zsh; for example\n"
+                             "eval \"$(dgarray --print-completion bash)\" in ~/.bashrc")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def command(name, function, text):
@@ -128,6 +147,7 @@ def build_parser():
     bench.add_argument("--compare", metavar="FILE", help="JSON of an earlier bench, to show the change in per cent")
     bench.add_argument("--paper", metavar="NAME",
                        help="instead of the own list what a paper measures besides: kloeckner-2013, vargas-2016, helluy-2015")
+    add_log(bench)
     bench.add_argument("--quick", action="store_true", help="small meshes and few steps, only to check that everything runs")
     bench.add_argument("--first-contact", metavar="OUT",
                        help="instead: test a new GPU step by step and write a record of each step to this "
@@ -166,11 +186,18 @@ def build_parser():
     plot.add_argument("variable", metavar="VARIABLE", help="a variable of the run; for a gas also pressure, mach, u, v, ...")
     plot.add_argument("--time", type=number, metavar="T", help="draw the snapshot nearest to this time (default: the last)")
     plot.add_argument("-o", "--output", metavar="FILE.png", help="picture to write (default: VARIABLE.png)")
-    plot.add_argument("--limits", metavar="LOW,HIGH", help="range of colours (default: the field's, symmetric if signed)")
-    plot.add_argument("--isolines", metavar="LOW,HIGH,N", help="draw N lines of equal value from LOW to HIGH")
+    plot.add_argument("--limits", metavar="LOW,HIGH",
+                      help="range of colours (default: the field's without outliers, symmetric if signed)")
+    plot.add_argument("--log", action="store_true", default=None, help="logarithmic colours, in 1D a logarithmic axis")
+    plot.add_argument("--cmap", metavar="NAME", help="colour map of matplotlib, or schlieren")
+    plot.add_argument("--zoom", metavar="XLOW,XHIGH,YLOW,YHIGH", help="draw this box only (in 1D XLOW,XHIGH)")
+    plot.add_argument("--isolines", metavar="N|LOW,HIGH,N",
+                      help="draw N lines of equal value, between the limits or from LOW to HIGH")
+    plot.add_argument("--levels", metavar="V,V,...", help="draw lines of these values")
     plot.add_argument("--mesh", action="store_true", default=None, help="draw the outlines of the elements")
     plot.add_argument("--slice", action="append", metavar="z=0.5",
                       help="draw on this plane; several planes make one 3D view (default in 3D: three through the middle)")
+    plot.add_argument("--dpi", type=number, metavar="N", help="dots per inch of the picture (default 150, of movies 100)")
     plot.add_argument("--surface", action="append", metavar="NAME", help="draw on this boundary of a 3D run; may be repeated")
     plot.add_argument("--movie", metavar="FILE.mp4|FILE.webp|FILE.gif", help="all snapshots as a movie instead of a picture")
     plot.add_argument("--fps", type=number, metavar="N", help="snapshots per second of a movie (default 10)")
@@ -213,6 +240,11 @@ def add_run_options(parser):
     parser.add_argument("--dt", type=number, metavar="DT", help="time step fixed by hand")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set any keyword of the case")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+    add_log(parser)
+
+
+def add_log(parser):
+    parser.add_argument("--log", metavar="FILE", help="append progress and messages, with their times, to this file")
 
 
 class Stopped:
@@ -243,9 +275,9 @@ def main(arguments=None):
         return 0
     options = build_parser().parse_args(arguments)
     options.call, options.arguments = shlex.join(["dgarray", *arguments]), arguments
-    warnings.showwarning = lambda message, *_: print(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_: tell(f"dgarray: warning: {' '.join(str(message).split())}", file=sys.stderr)
     try:
-        with Stopped(), spoken_once(options), json_alone(options):
+        with Stopped(), spoken_once(options), json_alone(options), log_file(options):
             status_of_command = options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -266,7 +298,7 @@ def main(arguments=None):
 def spoken_once(options):
     """While entered, rank 0 of several speaks and writes for all."""
     if processes() > 1 and rank_of_several() > 0:
-        vars(options).update({name: None for name in ("json", "live") if hasattr(options, name)})
+        vars(options).update({name: None for name in ("json", "live", "log") if hasattr(options, name)})
         warnings.simplefilter("ignore")
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
             yield

@@ -7,6 +7,7 @@ from numbers import Real
 from ..wording import choose
 from .find_case import called, find_case
 from .json_files import check_json, write_json
+from .log import tell
 
 
 def case_keywords(function, options):
@@ -87,14 +88,13 @@ def run_case(options):
                     checkpoint_every=options.checkpoint_every, live=live, dump_on_error=options.dump_on_error,
                     compress=options.compress)
     try:
-        if not options.quiet:
-            if sim.backend.note:
-                print(f"backend {sim.backend.name}: {sim.backend.note}")
-            if sim.ranks is None:
-                print(sim.memory(None, options.every, out, quick=True), flush=True)
+        if sim.backend.note:
+            tell(f"backend {sim.backend.name}: {sim.backend.note}", options.quiet)
+        if sim.ranks is None and (options.log or not options.quiet):
+            tell(sim.memory(None, options.every, out, quick=True), options.quiet)
         sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
-        if not options.quiet:
-            print(summary(sim.report, roofline(sim)))
+        if options.log or not options.quiet:
+            tell(summary(sim.report, roofline(sim)), options.quiet)
     finally:
         if live is not None:
             live.close()
@@ -171,15 +171,15 @@ def run_eoc(options):
 
     def show(row):
         if not shown:
-            print(eoc_header())
+            tell(eoc_header(), options.quiet)
         shown.append(row)
-        print(eoc_row(row), flush=True)
+        tell(eoc_row(row), options.quiet)
     keywords = case_keywords(function, options)
     if "order" in keywords:
         raise ValueError("--set order= is not allowed here; give --orders")
     chosen = "order" in inspect.signature(function).parameters
     asked = options.orders or ("1-4" if chosen else None)
-    rows = eoc(function, asked and orders(asked), options.levels, None if options.quiet else show, run_options(options),
+    rows = eoc(function, asked and orders(asked), options.levels, show, run_options(options),
                **keywords)
     write_json(options.json, rows)
 

@@ -279,7 +279,8 @@ class Accessor:
         ax:      matplotlib axes to draw into, a new figure by default
         path:    image file to write instead, without a window
         record:  name of a record, drawn over time instead of the field, or with spectrum=True over frequency
-        options: limits=(low, high), mesh=True, slice="z=0.5", surface="boundary" and more: see `output.plot.draw`
+        options: limits=(low, high), log=True, cmap="magma", zoom=(0, 1, -1, 1), isolines=10, levels=(0.1, 0.5), mesh=True,
+        slice="z=0.5", surface="boundary", with a path dpi=300, and more: see `output.plot.draw`
         Returns the axes, in 3D without a single slice a PyVista plotter (`.show()`), with a path the path.
         Raises ValueError for an unknown variable, time, plane, boundary or record, ImportError without the library."""
         from dgarray.output import curves, plot

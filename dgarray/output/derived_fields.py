@@ -1,9 +1,15 @@
 """Fields that follow from those of a run, such as the pressure of a gas, by the functions of its law."""
 import ast
 
+import numpy as np
+import xarray as xr
+
+from dgarray.output.continuous import mean_gradient
+from dgarray.output.post import quotient
 from dgarray.physics import laws
 from dgarray.wording import choose
 
+FROM = "computed_from"          # attribute of a field: names of those that it is computed from, point by point
 PRIMITIVE = {"p": "pressure", **{name: f"velocity, {axis} component" for name, axis in zip("uvw", "xyz")}}
 
 
@@ -25,16 +31,72 @@ def with_field(ds, name):
         strength = sum(field ** 2 for _, field in parts) ** 0.5
         return ds.assign({name: strength.assign_attrs(units=parts[0][1].attrs["units"], long_name=text)})
     if name in slopes:
-        of, text = slopes[name]
-        gradient = ds.dg.gradient(of)
-        strength = sum(gradient[part] ** 2 for part in gradient.dg.variables) ** 0.5
-        attrs = gradient[gradient.dg.variables[0]].attrs | {"long_name": text, "valid_min": 0.0, "colour_map": "schlieren"}
+        parts = slopes_of(ds, name, slopes)
+        strength = sum(part ** 2 for part in parts) ** 0.5
+        attrs = parts[0].attrs | {"long_name": slopes[name][1], "valid_min": 0.0, "colour_map": "schlieren"}
         return ds.assign({name: strength.assign_attrs(attrs)})
     q = tuple(ds[variable] for variable in law.variables)
-    field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
+    with np.errstate(all="ignore"):          # of a state that is not admissible
+        field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
     kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("mesh", "location")}
     units, text = law.units.get(name, "normalised"), derived.get(name) or PRIMITIVE.get(name, name)
     return ds.assign({name: field.assign_attrs(kept | {"units": units, "long_name": text})})
+
+
+def slopes_of(ds, name, slopes):
+    """The components, DataArrays, of the gradient whose strength the field `name` is: on cells the mean one, whose strength
+    does not show the cells' edges."""
+    of = slopes[name][0]
+    if ds.attrs.get("cell_type") == "grid":
+        gradient = ds.dg.gradient(of)
+        return [gradient[part] for part in gradient.dg.variables]
+    kept = {key: value for key, value in ds[of].attrs.items() if key in ("mesh", "location")}
+    return [xr.DataArray(part, attrs=kept | {"units": quotient(ds.dg, of, axis)})
+            for axis, part in zip(ds.dg.axes, mean_gradient(ds, of))]
+
+
+def drawable(ds, name):
+    """As `with_field`; a field that follows from others has their names in the attribute FROM, by which `at_points` computes
+    it where it is drawn: between the nodes a polynomial through its values may be far from it."""
+    if name in ds.dg.variables or ds.attrs.get("cell_type") == "grid":
+        return with_field(ds, name)
+    law, found = law_of(ds), with_field(ds, name)
+    parts = law.variables
+    if name in law.gradients:
+        parts = [f"{name}_{axis}" for axis in ds.dg.axes]
+        found = found.assign(dict(zip(parts, slopes_of(ds, name, law.gradients))))
+    return found.assign({name: found[name].assign_attrs({FROM: " ".join(parts)})})
+
+
+def at_points(ds, name, at):
+    """The field `name` of a `drawable` dataset at any points; at(name): a nodal field of the dataset at these points.
+
+    NaN where the law has no value for it, as a Mach number where the pressure is negative."""
+    field = ds[name]
+    if FROM not in field.attrs:
+        return within(field, at(name))
+    q, law = tuple(at(part) for part in field.attrs[FROM].split()), law_of(ds)
+    if name in law.gradients:
+        return np.sqrt(sum(part ** 2 for part in q))
+    with np.errstate(all="ignore"):
+        own = law.derived if name in law.derived else law.primitive_variables
+        u = getattr(law, name)(q) if own is law.derived else law.primitive(q)[own.index(name)]
+        some = np.isfinite(u)
+        if not {name, PRIMITIVE.get(name)} & {*law.positive_quantities(q)}:
+            some &= law.admissible(q)
+    return np.where(some, u, np.nan)
+
+
+def missing(ds, share):
+    """A sentence on the share of the points at which `at_points` found no value."""
+    law = law_of(ds)
+    needed = " or ".join(law.long_names.get(part, part) for part in law.positive_quantities([1.0] * len(law.variables)))
+    return f"not drawn: {needed} is not positive ({100 * share:.2g} % of the area)"
+
+
+def within(field, u):
+    """The values u without those below the field's attribute `valid_min`, which a polynomial may have between its nodes."""
+    return np.maximum(u, field.attrs["valid_min"]) if "valid_min" in field.attrs else u
 
 
 def law_of(ds):

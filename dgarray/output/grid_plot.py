@@ -2,7 +2,8 @@
 import numpy as np
 
 from dgarray.output.dataset import AXES
-from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture, within
+from dgarray.output.derived_fields import within
+from dgarray.output.picture import LINE_POINTS_PER_ORDER, Picture
 from dgarray.output.triangles import lines_between
 from dgarray.reference import hermite
 from dgarray.spaces.interpolant import on_lattice
@@ -15,7 +16,7 @@ LINE_POINTS = 20_000
 class GridPicture(Picture):
     """A field on a 1D or 2D grid in matplotlib axes; arguments as of `Picture`."""
 
-    def _make(self, mesh, colorbar, triangles, line):
+    def _make(self, mesh, triangles, line):
         dg = self.ds.dg
         grid, parts, cells = dg.lattice, 1, dg.lattice.location != "nodes"
         if self.variable in dg.hermite and dg.order:
@@ -25,12 +26,13 @@ class GridPicture(Picture):
         ends = [a + h / parts * np.arange(n * parts + 1) for a, h, n in zip(grid.lower, grid.spacing, grid.cells)]
         self.ticks, self.halves = grid.axes if cells else ends, [h / parts / 2 for h in grid.spacing]
         corners = [ticks[::parts] for ticks in ends]
+        self.weights = self._in_view(np.meshgrid(*self.ticks)).astype(float)          # (y, x), as the values
         if dg.dim == 1:
             self._line(self.ticks[0], corners[0] if mesh else (), line)
         else:
-            self._image(corners, mesh, colorbar)
+            self._image(corners, mesh)
 
-    def _image(self, corners, mesh, colorbar):
+    def _image(self, corners, mesh):
         """An image whose pixels are the points, smoothed between them."""
         from matplotlib.collections import LineCollection
 
@@ -42,7 +44,7 @@ class GridPicture(Picture):
         if mesh:
             lines = [[(x, low), (x, high)] for x in corners[0]] + [[(left, y), (right, y)] for y in corners[1]]
             self.ax.add_collection(LineCollection(lines, colors="black", alpha=0.35, linewidths=0.4), autolim=False)
-        self._frame(colorbar)
+        self._frame()
 
     def evaluate(self, values):
         """The field at the points of the picture from the values at the nodes; periodic axes are closed."""
@@ -64,16 +66,15 @@ class GridPicture(Picture):
     def _colour(self, u):
         self.artist.set_data(u)
 
-    def _contours(self, u):
-        return self.ax.contour(*self.ticks, u, self.levels, colors="black", linewidths=0.4)
+    def _contours(self, u, values):
+        return self.ax.contour(*self.ticks, u, values, colors="black", linewidths=0.4)
 
 
 class GridPart:
     """A slice of a 3D grid in space: two triangles for each of its cells, with the field on them."""
 
-    def __init__(self, flat, variable):
-        self.flat, self.variable, self.grid = flat, variable, flat.dg.lattice
-        self.order = flat.dg.order if variable in flat.dg.hermite else 0
+    def __init__(self, flat):
+        self.flat, self.grid = flat, flat.dg.lattice
         self.count = 2 * int(np.prod(self.grid.cells))
 
     def place(self, corners):
@@ -92,14 +93,15 @@ class GridPart:
         self.cells = i, j
         return x.reshape(-1, len(corners), 3)
 
-    def read(self, time):
-        """The field (triangle, point) at one time."""
+    def read(self, name, time):
+        """A field (triangle, point) at one time."""
         dg, (nx, ny), (i, j) = self.flat.dg, self.grid.nodes, self.cells
         if self.grid.location != "nodes":
-            return np.repeat(dg.values(self.variable, time)[j, i], 2 * self.places.shape[1]).reshape(-1, self.places.shape[1])
-        c = dg.coefficients(self.variable, time) if self.order else dg.values(self.variable, time)[None]
+            return np.repeat(dg.values(name, time)[j, i], 2 * self.places.shape[1]).reshape(-1, self.places.shape[1])
+        order = dg.order if name in dg.hermite else 0
+        c = dg.coefficients(name, time) if order else dg.values(name, time)[None]
         c, flat = c.reshape(len(c), -1), self.places.reshape(-1, 2)
-        along = [hermite.values(self.order, flat[:, k]) for k in (0, 1)]
+        along = [hermite.values(order, flat[:, k]) for k in (0, 1)]
         total = 0.0
         for right in (0, 1):
             for up in (0, 1):

@@ -2,7 +2,8 @@
 import numpy as np
 
 from dgarray.mesh.curved_parts import edge_lines
-from dgarray.output.picture import TRIANGLES, Picture, extent, limits_of
+from dgarray.output.colour_range import spread
+from dgarray.output.picture import TRIANGLES, Picture, box_of, cells_in
 from dgarray.output.triangles import outlines
 
 
@@ -10,44 +11,71 @@ class JoinedPicture:
     """As `Picture`, of datasets that have one shape of cells each: a picture of each in the same axes. Lines between two of the
     datasets are drawn where they are lines between regions only."""
 
-    def __init__(self, datasets, variable, ax, limits=None, colorbar=True, triangles=TRIANGLES, **options):
-        bounds, count = [ds.dg.bounds for ds in datasets], sum(len(ds.dg.cells) for ds in datasets)
-        bounds, lines = np.array([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))]), rims(datasets)
-        self.pictures = []
-        for number, (ds, own) in enumerate(zip(datasets, lines)):
-            share = max(1, triangles * len(ds.dg.cells) // count)
-            self.pictures.append(_Part(bounds, own, ds, variable, ax, limits, colorbar=colorbar and not number,
-                                       triangles=share, **options))
-        self.ax, self.limits = ax, self.pictures[0].limits
-        ax.set(xlim=bounds[:, 0], ylim=bounds[:, 1])
+    def __init__(self, datasets, variable, ax, zoom=None, colorbar=True, triangles=TRIANGLES, **options):
+        bounds, lines = [ds.dg.bounds for ds in datasets], rims(datasets)
+        bounds = np.array([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))])
+        shown, counts = range(len(datasets)), [len(ds.dg.cells) for ds in datasets]
+        if zoom is not None:
+            shown, counts = in_box(datasets, box_of(zoom, bounds, datasets[0].dg.axes))
+        self.pictures, self.shown = [], shown
+        for number, count in zip(shown, counts):
+            share = max(1, triangles * count // sum(counts))
+            self.pictures.append(_Part(bounds, lines[number], datasets[number], variable, ax, zoom=zoom,
+                                       colorbar=colorbar and not self.pictures, triangles=share, **options))
+        self.ax, self.first = ax, self.pictures[0]
+        if zoom is None:
+            ax.set(xlim=bounds[:, 0], ylim=bounds[:, 1])
+        self.weights = np.concatenate([picture.weights.ravel() for picture in self.pictures])
 
     def evaluate(self, values):
         """The field at the points of the picture, (point,), from nodal values (element, node) of each dataset."""
-        return np.concatenate([picture.evaluate(own).ravel() for picture, own in zip(self.pictures, values)])
+        return np.concatenate([picture.evaluate(values[number]).ravel() for number, picture in zip(self.shown, self.pictures)])
 
     def read(self, time):
         """The field at the points of the picture at one time, (point,): those of one dataset after those of another."""
         return np.concatenate([picture.read(time).ravel() for picture in self.pictures])
 
+    def spread(self, u):
+        """As `Picture.spread`."""
+        return spread(u, self.weights, self.first.log)
+
+    def range(self, spreads):
+        """As `Picture.range`."""
+        return self.first.range(spreads)
+
     def show(self, u, t=None, limits=None):
-        """Draw the values u of `read` at the time t; limits (low, high) if none were fixed."""
-        limits, start = self.limits or limits or limits_of(*extent(u)), 0
+        """Draw the values u of `read` at the time t; limits: the `Limits` of all states if there are several."""
+        limits, start = limits or self.range([self.spread(u)]), 0
         for picture in self.pictures:
-            shape = len(picture.ds.dg.cells), picture.count
-            picture.show(u[start:start + shape[0] * shape[1]].reshape(shape), t, limits)
-            start += shape[0] * shape[1]
+            end = start + picture.weights.size
+            picture.show(u[start:end].reshape(picture.shape), t, limits)
+            start = end
+        self.first.name(t, self.first.notes(u, self.weights, limits))
 
     def save(self, path, dpi=150):
-        self.pictures[0].save(path, dpi)
+        self.first.save(path, dpi)
 
     def resolution(self, dpi):
-        self.pictures[0].resolution(dpi)
+        self.first.resolution(dpi)
 
     def palette(self, limits):
-        return self.pictures[0].palette(limits)
+        return self.first.palette(limits)
 
     def image(self):
-        return self.pictures[0].image()
+        return self.first.image()
+
+
+def in_box(datasets, box):
+    """(Which of the datasets have cells in the box, how many). Raises ValueError where none has."""
+    counts = {}
+    for number, ds in enumerate(datasets):
+        try:
+            counts[number] = len(cells_in(ds.dg, box))
+        except ValueError as error:
+            none = error
+    if not counts:
+        raise none
+    return list(counts), list(counts.values())
 
 
 class _Part(Picture):

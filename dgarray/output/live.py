@@ -10,7 +10,7 @@ import numpy as np
 
 from dgarray.figures import writable
 from dgarray.output.dataset import AXES
-from dgarray.output.picture import extent, limits_of, seen
+from dgarray.output.picture import seen
 from dgarray.output.plot import flat_picture
 from dgarray.output.slices import parse
 from dgarray.wording import choose
@@ -66,7 +66,7 @@ class Live:
         if self.path is None and not self.window:
             self._close_figure()
             self.path = writable(f"{variable}.png")
-        self.range, self.closed = None, False
+        self.range, self.closed = [], False
         self.next = monotonic()
 
     def __repr__(self):
@@ -90,9 +90,9 @@ class Live:
              for layout, some, elements in self.parts for own in [q[:, *some]]]
         u = self._flat(u, t).dg.values(self.variable) if self.dim == 3 else u if self.several else u[0]
         u = self.picture.evaluate(u)
-        low, high = extent(u)
-        self.range = (low, high) if self.range is None else (min(low, self.range[0]), max(high, self.range[1]))
-        self.picture.show(u, t, limits_of(*self.range))
+        both = np.array([*self.range, self.picture.spread(u)])
+        self.range = [(both[:, 0].min(), both[:, 1].max(), both[:, 2].min(), both[:, 3].max())]
+        self.picture.show(u, t, self.picture.range(self.range))
         figure = self.picture.ax.figure
         if self.window:
             figure.canvas.draw_idle()

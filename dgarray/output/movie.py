@@ -8,9 +8,9 @@ from scipy.spatial import cKDTree
 
 from dgarray.atomic_write import written
 from dgarray.figures import writable
-from dgarray.output.derived_fields import with_field
+from dgarray.output.derived_fields import drawable
 from dgarray.output.joined import check_one_run
-from dgarray.output.picture import extent, limits_of, listed, time_of
+from dgarray.output.picture import listed, time_of
 from dgarray.output.plot import flat_picture, needs_volume, new_picture
 
 KINDS = (".gif", ".mp4", ".webp")
@@ -77,9 +77,8 @@ def animation(ds, variable, fps=10, **options):
 
 
 def common_limits(picture, count):
-    """Limits (low, high) for what the picture shows of all `count` snapshots."""
-    ranges = np.array([extent(picture.read(index)) for index in range(count)])
-    return limits_of(ranges[:, 0].min(), ranges[:, 1].max())
+    """The `Limits` for what the picture shows of all `count` snapshots."""
+    return picture.range([picture.spread(picture.read(index)) for index in range(count)])
 
 
 def ffmpeg():
@@ -98,8 +97,8 @@ def ffmpeg():
 
 
 def _with_field(ds, variable):
-    """`with_field` of the dataset, or of each in a list, one of each shape of cells."""
-    return [with_field(one, variable) for one in ds] if isinstance(ds, list) else with_field(ds, variable)
+    """`drawable` of the dataset, or of each in a list, one of each shape of cells."""
+    return [drawable(one, variable) for one in ds] if isinstance(ds, list) else drawable(ds, variable)
 
 
 def _snapshots(ds, variable):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dgarray.atomic_write import written
 from dgarray.figures import need_matplotlib, writable
-from dgarray.output.derived_fields import with_field
+from dgarray.output.derived_fields import drawable
 from dgarray.output.grid_plot import GridPicture
 from dgarray.output.joined import check_one_run
 from dgarray.output.joined_picture import JoinedPicture
@@ -35,14 +35,22 @@ def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None,
     variable a field of the dataset, or one that follows from them by its law, such as "mach" or "u" of a gas
     time     an index (int) or a time (float, the nearest snapshot)
     options  limits (low, high): those of the colours, or in 1D of the vertical axis
+             log: True for logarithmic colours, in 1D a logarithmic axis
              mesh: True draws the elements' outlines
              slice: in 2D and 3D a line or plane such as "z=0.5", as in `ds.dg.slice`, drawn by matplotlib
-             in 2D and on slices: cmap, colorbar (False omits it), isolines (low, high, count): so many lines of equal
-             value, low and high among them; in 1D: as Axes.plot
+             zoom (x low, x high, y low, y high): the box that is drawn; in 1D (x low, x high)
+             in 2D and on slices: cmap, a map of matplotlib or "schlieren"; colorbar (False omits it)
+             isolines: a count of lines of equal value, or (low, high, count), low and high among them; or levels: their values.
+             They are those of the continuous field that is nearest, so that jumps between elements do not tear them
+             in 1D: as Axes.plot
              in 3D by PyVista: surface, the name of a boundary or a tuple of them; or slice, a list of planes, by default three
              through the middle; further options as in `output.volume.Scene`
-    A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range.
-    Raises ValueError for an unknown variable, time, plane or boundary, ImportError without the library."""
+    A field of both signs gets limits symmetric about zero and a diverging map, others viridis over their range. Outliers, the
+    outermost places that make the range more than three times as large, see `output.colour_range.spread`, do not set it: then
+    the colour bar has arrows and the picture says the whole range. A field that follows from others is computed where it is
+    drawn, and not drawn where it has no value, as a Mach number where the pressure is not positive.
+    Raises ValueError for an unknown variable, time, plane, boundary, colour map, a box outside of the mesh, and logarithmic
+    colours of values that are not positive, ImportError without the library."""
     ds = one_time(ds, variable, time)
     if needs_volume(ds, **options):
         from dgarray.output.volume import Scene
@@ -65,21 +73,22 @@ def new_picture(ds, variable, **options):
     return flat_picture(ds, variable, **options)
 
 
-def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, **options):
+def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, zoom=None, **options):
     """A Picture in `ax` or in a new figure, which `pyplot` knows or not."""
     flat = seen(ds, variable, slice)
     need_matplotlib()
     if ax is None and pyplot:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=figure_size(flat), layout="compressed")
+        _, ax = plt.subplots(figsize=figure_size(flat, zoom), layout="compressed")
     elif ax is None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=figure_size(flat), layout="compressed")
+        figure = Figure(figsize=figure_size(flat, zoom), layout="compressed")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
+    options["zoom"] = zoom
     if isinstance(flat, list):
         return JoinedPicture(flat, variable, ax, **options)
     if flat.attrs["cell_type"] == "grid":
@@ -103,6 +112,6 @@ def one_time(ds, variable, time):
     if isinstance(ds, list):
         return [one_time(one, variable, time) for one in ds]
     ds = ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dims else ds
-    ds = with_field(ds, variable)
+    ds = drawable(ds, variable)
     check_one_run(ds.dg.field(variable), ds.dg.axes)
     return ds

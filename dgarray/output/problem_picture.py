@@ -3,14 +3,14 @@ import numpy as np
 
 from dgarray.figures import figure_and_axes, finished
 from dgarray.mesh import grid_picture, picture
-from dgarray.output.derived_fields import with_field
+from dgarray.output.colour_range import extent
+from dgarray.output.derived_fields import drawable
 from dgarray.output.mixed_accessor import MixedAccessor
-from dgarray.output.picture import extent, figure_size, time_of
+from dgarray.output.picture import OPTIONS, figure_size, time_of
 from dgarray.output.plot import flat_picture
 from dgarray.wording import choose
 
 WORDS = 44          # characters of a condition in the legend
-OPTIONS = "limits", "mesh", "cmap", "colorbar", "isolines", "slice"
 
 
 def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
@@ -21,7 +21,7 @@ def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
         choose("option", name, OPTIONS, " for this picture; it has")
     datasets = dg.datasets() if isinstance(dg, MixedAccessor) else [dg.whole()]
     variable = first_that_varies(datasets) if variable is None else variable
-    datasets = [with_field(ds, variable) for ds in datasets]
+    datasets = [drawable(ds, variable) for ds in datasets]
     ds = datasets if len(datasets) > 1 else datasets[0]
     if domain.dim == 3 and isinstance(options.get("slice", ""), list):
         raise ValueError(f"slice={options['slice']!r} is not allowed here; give one plane such as \"z=0\"")
@@ -29,7 +29,7 @@ def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
         raise ValueError("ax is for 1D and 2D; a picture in 3D has two axes of its own, leave it out")
     labels = {name: f"{name or picture.UNNAMED}: {shortened(text)}" for name, text in conditions.items()}
     rows = -(-len(labels) // 2)
-    width, height = (11.0, 5.2) if domain.dim == 3 else figure_size(ds)
+    width, height = (11.0, 5.2) if domain.dim == 3 else figure_size(ds, options.get("zoom"))
     layout = "compressed" if domain.dim == 2 else "constrained"
     figure, ax = figure_and_axes(ax, path, (width, height + 0.25 * rows), layout)
     if domain.dim == 3:
@@ -47,7 +47,8 @@ def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
     if domain.dim == 2:          # room for the lines around the field
         low, high = picture.extent_of(domain)
         room = 0.02 * (high - low).max()
-        ax.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room), facecolor="white")
+        if "zoom" not in options:
+            ax.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room), facecolor="white")
     if entries:
         figure.legend(handles=entries, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
     return finished(figure, ax, path)

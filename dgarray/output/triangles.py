@@ -5,6 +5,8 @@ from dgarray.mesh import hanging
 
 # Small triangles that one picture may have; beyond it they are below the size of its pixels.
 TRIANGLES = 400_000
+# Divisions of an element's edge, for each order, that show its polynomial in a picture of the whole.
+FINEST = 6
 
 
 def outlines(ds):
@@ -61,11 +63,13 @@ def divided(shape, divisions):
     return np.stack([np.tile(line, n), np.repeat(line, n)], axis=1), small
 
 
-def subdivision(elements, order, most=TRIANGLES):
-    """Divisions of a triangle's edge that show its polynomial, with at most so many small triangles where that is possible."""
+def subdivision(elements, order, most=TRIANGLES, finest=FINEST):
+    """Divisions of a triangle's edge that show its polynomial, with at most so many small triangles where that is possible.
+
+    finest: divisions that suffice for each order"""
     if order == 1 and elements > most:
         return 1
-    return int(np.clip(np.sqrt(most / elements), 2, 6 * order))
+    return int(np.clip(np.sqrt(most / elements), 2, finest * order))
 
 
 def lines_between(pyvista, points, pairs):

@@ -9,9 +9,11 @@ import numpy as np
 from dgarray.mesh import cell_maps
 from dgarray.mesh.curved_parts import parts_of
 from dgarray.mesh.faces import face_points
+from dgarray.output.colour_range import NOTHING, check_map, checked, colours, limits_for, spread
 from dgarray.output.dataset import AXES
+from dgarray.output.derived_fields import FROM, at_points, missing
 from dgarray.output.grid_plot import GridPart, side_plane
-from dgarray.output.picture import checked, colours, extent, label, limits_of, listed, seen, title, within
+from dgarray.output.picture import label, listed, seen, title
 from dgarray.output.surface import boundaries
 from dgarray.output.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.reference import FACES, SHAPES
@@ -28,7 +30,7 @@ window.SetOffScreenRendering(True)
 window.AddRenderer(vtkRenderer())
 window.Render()
 """
-WINDOW = 1200, 900
+WINDOW, DPI = (1200, 900), 150
 # Leave room for the labels and for the colour bar below.
 ZOOM, RAISED = 0.88, 0.1
 # Shares of the text sizes in the height of the window.
@@ -53,20 +55,22 @@ class Scene:
     nothing can be rendered."""
 
     def __init__(self, ds, variable, slice=None, surface=None, limits=None, mesh=False, cmap=None, colorbar=True,
-                 camera="iso", off_screen=None):
+                 log=False, camera="iso", off_screen=None):
         pyvista = _pyvista()
         check_rendering()
         datasets, given, ds = listed(ds), ds, listed(ds)[0]
         ds.dg.field(variable)
-        self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits), cmap
+        self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits, log), cmap
+        self.log = bool(log)
+        check_map(cmap)
         names = (surface,) if isinstance(surface, str) else tuple(surface or ())
         on_grid, self.place = ds.attrs["cell_type"] == "grid", f" on {', '.join(names)}" if names else ""
         if names and not on_grid:
             self.parts = [part for one, rows in zip(datasets, boundary_rows(datasets, names))
-                          for part in surface_parts(one, variable, rows)]
+                          for part in surface_parts(one, rows)]
         else:
             planes = [side_plane(ds, name) for name in names] or slice or middle_planes(given)
-            self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane), variable) for plane in planes]
+            self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane)) for plane in planes]
         highest = max(one.dg.order for one in datasets)
         corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(highest, 1)))
         places = [part.place(corners) for part in self.parts]
@@ -127,16 +131,32 @@ class Scene:
 
     def read(self, time):
         """The field at the points of the scene at one time, (point,)."""
-        return within(self.ds[self.variable], np.concatenate([part.read(time).ravel() for part in self.parts]))
+        return at_points(self.ds, self.variable, lambda name: np.concatenate([part.read(name, time).ravel()
+                                                                              for part in self.parts]))
+
+    def spread(self, u):
+        """As `Picture.spread`."""
+        return spread(u, log=self.log)
+
+    def range(self, spreads):
+        """As `Picture.range`."""
+        return limits_for(spreads, self.limits, self.log, self.variable)
 
     def show(self, u, t=None, limits=None):
-        """Draw the values u of `read` at the time t; limits (low, high) if none were fixed."""
-        low, high = self.limits or limits or limits_of(*extent(u))
+        """Draw the values u of `read` at the time t; limits: the `Limits` of all states if there are several."""
+        limits = limits or self.range([self.spread(u)])
+        low, high = limits[:2]
         self.field.point_data[self.variable] = u
         mapper = self.actor.mapper
         mapper.scalar_range = low, high
         mapper.lookup_table.cmap = colours(self.cmap, self.ds[self.variable], low, high)
-        self.plotter.add_text(title(self.ds, self.variable, self.place, t), position="upper_edge", color="black",
+        mapper.lookup_table.log_scale, mapper.lookup_table.nan_color = self.log, NOTHING
+        notes = [title(self.ds, self.variable, self.place, t)]
+        if self.limits is None and any(limits.cut):
+            notes.append(f"colours are cut; values from {limits.least:.3g} to {limits.largest:.3g}")
+        if FROM in self.ds[self.variable].attrs and np.isnan(u).any():
+            notes.append(missing(self.ds, np.isnan(u).mean()))
+        self.plotter.add_text("\n".join(notes), position="upper_edge", color="black",
                               font_size=round(TITLE * WINDOW[1] / 2), name="title")
 
     def resolution(self, dpi):
@@ -150,18 +170,20 @@ class Scene:
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(None, return_img=True))[..., :3].copy()
 
-    def save(self, path, dpi=None):
-        """Write the scene to an image file."""
+    def save(self, path, dpi=DPI):
+        """Write the scene to an image file, with the window's pixels for each DPI of `dpi`."""
         from PIL import Image
 
-        Image.fromarray(self.image()).save(path)
+        self.plotter.render()
+        image = self.plotter.screenshot(None, return_img=True, scale=max(1, round(dpi / DPI)))
+        Image.fromarray(np.asarray(image)[..., :3]).save(path)
 
 
 class SlicePart:
     """A plane cut, as `ds.dg.slice` returns it: triangles in space with the polynomials on them."""
 
-    def __init__(self, flat, variable):
-        self.flat, self.variable, self.count = flat, variable, len(flat.dg.cells)
+    def __init__(self, flat):
+        self.flat, self.count = flat, len(flat.dg.cells)
         self.x = np.stack([flat[axis].values for axis in AXES], axis=-1)
 
     def place(self, corners):
@@ -169,9 +191,9 @@ class SlicePart:
         self.interpolation = self.flat.dg.reference.interpolation(2 * corners[:, 1:] - 1)
         return self.interpolation @ self.x
 
-    def read(self, time):
-        """The field (triangle, point) at one time."""
-        return self.flat.dg.values(self.variable, time).astype("float64") @ self.interpolation.T
+    def read(self, name, time):
+        """A field (triangle, point) at one time."""
+        return self.flat.dg.values(name, time).astype("float64") @ self.interpolation.T
 
     def edges(self, pyvista, mesh):
         """Outlines of the slice and of its regions, or with `mesh` of all cells, as PolyData."""
@@ -182,13 +204,13 @@ class SlicePart:
         return lines_between(pyvista, points, face_points(cells, rows, self.flat.dg.cell_shape.faces))
 
 
-def surface_parts(ds, variable, rows):
+def surface_parts(ds, rows):
     """The parts of a picture that show the faces `rows` (cell, local face) of a dataset."""
     shape = ds.dg.cell_shape
     if shape.simplex:
-        return [SurfacePart(ds, variable, rows)] if len(rows) else []
+        return [SurfacePart(ds, rows)] if len(rows) else []
     corners = np.array([len(face) for face in shape.faces])[rows[:, 1]]
-    return [FacesPart(ds, variable, rows[corners == count], count) for count in np.unique(corners)]
+    return [FacesPart(ds, rows[corners == count], count) for count in np.unique(corners)]
 
 
 class FacesPart:
@@ -198,8 +220,8 @@ class FacesPart:
     pieces = {3: np.array([[(-1, -1), (1, -1), (-1, 1)]]),          # (piece, corner, 2)
               4: np.array([[(-1, -1), (1, -1), (1, 1)], [(-1, -1), (1, 1), (-1, 1)]])}
 
-    def __init__(self, ds, variable, rows, corners):
-        self.ds, self.variable, self.rows, self.corners = ds, variable, rows, corners
+    def __init__(self, ds, rows, corners):
+        self.ds, self.rows, self.corners = ds, rows, corners
         self.count = len(self.pieces[corners]) * len(rows)
 
     def place(self, corners):
@@ -222,9 +244,9 @@ class FacesPart:
             x[there] = cell_maps.positions(self.ds.dg, points, self.rows[there, 0]).T
         return x
 
-    def read(self, time):
-        """The field (piece of a face, point) at one time."""
-        values = self.ds.dg.values(self.variable, time)[self.rows[:, 0]].astype("float64")
+    def read(self, name, time):
+        """A field (piece of a face, point) at one time."""
+        values = self.ds.dg.values(name, time)[self.rows[:, 0]].astype("float64")
         result = np.empty((len(self.rows), len(self.interpolation[0][1])))
         for there, matrix in self.interpolation:
             result[there] = values[there] @ matrix.T
@@ -268,8 +290,8 @@ def along(r, first, last):
 class SurfacePart:
     """Faces of the mesh, rows (cell, local face), with the polynomials on them."""
 
-    def __init__(self, ds, variable, rows):
-        self.ds, self.variable, self.count = ds, variable, len(rows)
+    def __init__(self, ds, rows):
+        self.ds, self.count = ds, len(rows)
         self.surface = simplex_surface(ds.dg, ds.dg.order, rows)
 
     def place(self, corners):
@@ -278,9 +300,9 @@ class SurfacePart:
         self.interpolation = self.surface.interpolation(r)
         return np.moveaxis(self.surface.at(r), 0, -1)
 
-    def read(self, time):
-        """The field (face, point) at one time."""
-        values = self.ds.dg.values(self.variable, time)[self.surface.rows[:, 0]]
+    def read(self, name, time):
+        """A field (face, point) at one time."""
+        values = self.ds.dg.values(name, time)[self.surface.rows[:, 0]]
         return self.surface.take(values.T.astype("float64")) @ self.interpolation.T
 
     def edges(self, pyvista, mesh):

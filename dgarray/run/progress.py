@@ -1,4 +1,6 @@
-"""What a run says while it goes on: a bar on a terminal or in a notebook, elsewhere a line now and then. All on stderr."""
+"""What a run says while it goes on: a bar on a terminal or in a notebook, elsewhere a line now and then, on stderr; the lines
+also go to the log of the package, `logging.getLogger("dgarray")`, where one listens to it."""
+import logging
 import sys
 from datetime import timedelta
 from importlib.util import find_spec
@@ -10,6 +12,7 @@ from rich.progress import Progress as RichProgress
 
 REDRAW = 0.1                      # seconds between two pictures of the bar
 FIRST, EVERY, LONGEST = 5.0, 30.0, 600.0          # seconds to the first line, and between two lines: at least, at most
+LOGGER = logging.getLogger("dgarray")
 SHARE = 0.01                      # of the whole run between two lines, within these bounds
 
 
@@ -17,13 +20,17 @@ class Progress:
     """Step, time, rate and time left of a run, and a line while its kernels are compiled; a context manager around the run.
 
     until: end of the run
-    sim:   the Simulation, of which the first update says what has no kernels"""
+    sim:   the Simulation, of which the first update says what has no kernels
+    shown: False for the log alone"""
 
-    def __init__(self, until, sim=None):
-        self.sim, self.notice, self.shown = sim, None, (Bar if has_bar(sys.stderr) else Lines)(until)
+    def __init__(self, until, sim=None, shown=True):
+        self.sim, self.notice, self.spoken = sim, None, shown
+        self.kinds = [(Bar if has_bar(sys.stderr) else Lines)(until)] if shown else []
+        self.kinds += [Logged(until)] if LOGGER.isEnabledFor(logging.INFO) else []
 
     def __enter__(self):
-        self.shown.start()
+        for kind in self.kinds:
+            kind.start()
         if self.sim is not None and self.sim.backend.kernels == "fused":
             from .compile_notice import CompileNotice  # with numba, which array kernels do without
             self.notice = CompileNotice(self._say_that_kernels_are_compiled)
@@ -32,7 +39,8 @@ class Progress:
 
     def __exit__(self, kind, *error):
         self._all_is_compiled()
-        self.shown.stop(good=kind is None)
+        for each in self.kinds:
+            each.stop(good=kind is None)
 
     def update(self, t, dt, steps):
         """Called after every step, which led to the time t, was dt long, and was the one of this number."""
@@ -40,7 +48,8 @@ class Progress:
             self._all_is_compiled()
             self._say_what_has_no_kernels()
             self.sim = None
-        self.shown.update(t, dt, steps)
+        for kind in self.kinds:
+            kind.update(t, dt, steps)
 
     def _all_is_compiled(self):
         if self.notice is not None:
@@ -49,14 +58,17 @@ class Progress:
 
     def _say_that_kernels_are_compiled(self):
         sim = self.sim
-        self.shown.say(f"compiling kernels for {sim.method!r}, {sim.law!r}, {sim.backend.dtype}; the next run has them")
+        for kind in self.kinds:
+            kind.say(f"compiling kernels for {sim.method!r}, {sim.law!r}, {sim.backend.dtype}; the next run has them")
 
     def _say_what_has_no_kernels(self):
         """Print which parts of a step run as array expressions where fused kernels are asked for."""
         sim, parts = self.sim, self.sim.operator.array_expressions
         if sim.backend.kernels == "fused" and parts:
-            print(f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}",
-                  flush=True)
+            text = f"backend {sim.backend.name}: array expressions, because it has no kernels for them: {', '.join(parts)}"
+            LOGGER.info(text)
+            if self.spoken:
+                print(text, flush=True)
 
 
 def has_bar(stream):
@@ -137,6 +149,17 @@ class Lines:
 
     def _where(self, t, dt, steps):
         return f"step {steps}, t = {t:.6g} of {self.until:.6g} ({t / self.until:.0%}), dt = {dt:.3g}"
+
+
+class Logged(Lines):
+    """The same lines in the log of the package, and one at the end of every run."""
+
+    def say(self, text):
+        LOGGER.info(text)
+
+    def stop(self, good):
+        if good and self.last is not None:
+            self.say(self._where(*self.last))
 
 
 def clock(seconds):

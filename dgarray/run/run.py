@@ -1,4 +1,5 @@
 """One run: from the start or a checkpoint to the end, with what is kept on the way."""
+import logging
 import random
 import time
 import warnings
@@ -21,6 +22,7 @@ from .signals import Interrupted, Signals
 from .steps import State
 from .time_loop import TimeLoop, snapshot_times
 
+LOGGER = logging.getLogger("dgarray")          # of the whole package
 ROUNDING = 1e-12          # relative difference of times that are the same
 IN_ERROR = "the last snapshot of the dataset of this error"
 FLUSH = 1000          # steps after which the rows of records are written at the latest
@@ -254,10 +256,11 @@ class Run:
 
 
 def progress_of(progress, until, sim):
-    """A context manager that gives what is told of every step: for True the progress that is shown, else the object given."""
-    if progress is True:
+    """A context manager that gives what is told of every step: for True the progress that is shown, else the object given;
+    without one the progress in the log of the package, where one listens to it."""
+    if progress is True or not progress and LOGGER.isEnabledFor(logging.INFO):
         from .progress import Progress  # with rich
-        return Progress(until, sim)
+        return Progress(until, sim, shown=progress is True)
     return nullcontext(progress or None)
 
 

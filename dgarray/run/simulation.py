@@ -358,7 +358,7 @@ class Simulation(Keywords):
         variable   name of a field, or of one that follows from them, such as "mach"; by default the first that varies in space
         path       image file to write (PNG, PDF or SVG), without a window; None draws into `ax` or a new pyplot figure
         ax         matplotlib axes to draw into, in 1D and 2D; a new figure by default
-        options    limits=(low, high), mesh=True, cmap=, slice="z=0.5" and more: see `output.plot.draw`
+        options    limits=(low, high), mesh=True, cmap=, zoom=, log=, slice="z=0.5" and more: see `output.plot.draw`
         Returns the axes, with a path the path. Raises ValueError for an unknown variable or plane, and a path that cannot be
         written to, ImportError without matplotlib."""
         output = self.dataset(self.project()).dg
