@@ -25,8 +25,8 @@ def riemann(law: Euler | TwoFluid, left: Sequence[float], right: Sequence[float]
     """The exact solution of the Riemann problem, a function (x, t) -> q for `exact=`, `initial=` or `prescribed`.
 
     law           Euler(dim, gamma) or TwoFluid(dim, fluids)
-    left, right   primitive variables of both sides, of Euler (rho, u, p) in 1D; density and pressure zero is vacuum. Of TwoFluid
-                  with the name of the fluid behind them, (rho, u, p, "water")
+    left, right   primitive variables of both sides, of Euler (rho, u, p) in 1D; density and pressure zero is vacuum. Of
+                  TwoFluid with the name of the fluid behind them, (rho, u, p, "water")
     at            where the states meet at t = 0: the plane direction . x = at
     direction     unit vector from left to right, the x axis by default
     ValueError for another law, states without sense, vacuum on both sides, and a stiffened gas that is torn apart.
@@ -172,8 +172,8 @@ def star_pressure(l, r):
 
 
 def state(law, w):
-    """(primitive variables as a tuple of floats, (gamma, p_inf)) of a side; ValueError unless density and p + p_inf are positive,
-    or, of Euler, density and pressure zero."""
+    """(primitive variables as a tuple of floats, (gamma, p_inf)) of a side; ValueError unless density and p + p_inf are
+    positive, or, of Euler, density and pressure zero."""
     given, fluid, carried = tuple(w), (getattr(law, "gamma", None), 0.0), ()
     if isinstance(law, TwoFluid):
         *w, name = given
@@ -184,7 +184,6 @@ def state(law, w):
     law.conservative((*w, *carried))                          # as many as there should be
     w = tuple(float(c) for c in w)
     if not np.isfinite(w).all() or not (w[0] > 0 and w[-1] + fluid[1] > 0 or isinstance(law, Euler) and w[0] == w[-1] == 0):
-        needed = "density and p + p_inf must be positive" if carried else ("density and pressure must be positive, or both zero for "
-                                                                           "a vacuum")
-        raise ValueError(f"the state {given} is not allowed; {needed}")
+        needed = "p + p_inf must be positive" if carried else "pressure must be positive, or both zero for a vacuum"
+        raise ValueError(f"the state {given} is not allowed; density and {needed}")
     return (*w, *carried), fluid

@@ -88,8 +88,8 @@ class Method(Keywords):
         if law.products is not None and not self.has_products:
             split = "ranocha" if law.ranocha else "kennedy_gruber" if law.kennedy_gruber else "central"
             raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
-                             f"TensorDG(order, nodes='lobatto', volume_flux=dgarray.{split}), FiniteVolume('muscl') on a grid, or "
-                             "a law without them")
+                             f"TensorDG(order, nodes='lobatto', volume_flux=dgarray.{split}), FiniteVolume('muscl') on a grid, "
+                             "or a law without them")
 
     def operator(self, problem: Problem, backend: Any) -> Operator:
         """The discretised problem on a backend, an `Operator`."""

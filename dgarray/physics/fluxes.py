@@ -91,8 +91,8 @@ def hll(law: Any) -> Callable:
     capacity as in `rusanov`.
 
     They are the law's own (`signal_speeds`; Euler: Einfeldt's), else the slowest and fastest wave of both sides (Davis 1988).
-    A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi). What nonconservative
-    products take the divergence of has the same means, without a jump: b* = (S+ b(l) - S- b(r)) . n / (S+ - S-).
+    A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi). What
+    nonconservative products take the divergence of has the same mean, without a jump: b* = (S+ b(l) - S- b(r)) . n / (S+ - S-).
     ValueError where C is a matrix.  Harten, Lax & van Leer 1983."""
     check_factors(law, "hll")
 

@@ -17,8 +17,8 @@ class Physics(physics.Physics):
     In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
     normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
 
-    Where the law has nonconservative products, F(q) . n stands for F(q) . n + A(q) b(q) . n, and F* for F* + A(l) b* on the side
-    of l, F* + A(r) b* on that of r.
+    Where the law has nonconservative products, F(q) . n stands for F(q) . n + A(q) b(q) . n, and F* for F* + A(l) b* on the
+    side of l, F* + A(r) b* on that of r.
 
     Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a,
     and F* for that of `of_side`.

@@ -93,8 +93,8 @@ class FiniteVolume(Method):
         if self.variables == "auto":
             return wanted if has[wanted] else "conserved"
         if self.variables == "conserved" and law.together:
-            raise ValueError(f"variables='conserved' is not allowed for {law!r}: slopes that are limited one by one make waves of "
-                             "pressure where the fluids meet; give 'primitive'")
+            raise ValueError(f"variables='conserved' is not allowed for {law!r}: slopes that are limited one by one make waves "
+                             "of pressure where the fluids meet; give 'primitive'")
         if not has[self.variables]:
             raise ValueError(f"variables={self.variables!r} is not possible for {law!r}, which has no {self.variables} "
                              f"variables; it has {', '.join(name for name in VARIABLES if has[name])}")

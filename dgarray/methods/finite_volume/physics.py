@@ -57,9 +57,9 @@ class GridPhysics(Physics):
     def update(self, base, inside):
         """The line out = base - (k flux - k flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency.
 
-        With nonconservative products A(q) b the difference of b*, behind the fluxes, times A(q) comes to that of the fluxes, q the
-        mean of the fields `inside`: the state in the cell. Where a numerical flux carries something along at b* = u*, a cell
-        of one value keeps it, however the flow is pressed together.
+        With nonconservative products A(q) b the difference of b*, behind the fluxes, times A(q) comes to that of the fluxes, q
+        the mean of the fields `inside`: the state in the cell. Where a numerical flux carries something along at b* = u*, what
+        is the same in all cells stays so, however the flow is pressed together.
 
         A kernel makes one instruction of a sum with one product, so k (flux - flux below) of the axis that comes last would
         be exact where that of the first one is rounded, and a flow that is turned would be another one."""

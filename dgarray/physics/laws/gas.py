@@ -21,8 +21,8 @@ class Gas(Law):
     nonconservative product, in which a numerical flux has the velocity of its contact.  A subclass gives
 
     pressure, sound_speed_squared   functions of q
-    grueneisen   (l, r, a, b) -> (dp / d(rho e)) / rho at constant density, rho e the internal energy: the mean of both sides with
-                 the weights a, b, a + b = 1"""
+    grueneisen   (l, r, a, b) -> dp / d(rho e) at constant density, rho e the internal energy: the mean of both sides with the
+                 weights a, b, a + b = 1"""
 
     @property
     def conserved(self):
@@ -78,7 +78,8 @@ class Gas(Law):
         a, b, ab = (l[0] + rho) * k, (r[0] + rho) * k, rho * k
         vl, vr = self.velocity(l), self.velocity(r)
         dv = tuple(y - x for x, y in zip(vl, vr))
-        c2 = a * self.sound_speed_squared(l) + b * self.sound_speed_squared(r) + self.grueneisen(l, r, a, b) / 2 * ab * dot(dv, dv)
+        still = a * self.sound_speed_squared(l) + b * self.sound_speed_squared(r)
+        c2 = still + self.grueneisen(l, r, a, b) / 2 * ab * dot(dv, dv)
         return rho, tuple(a * x + b * y for x, y in zip(vl, vr)), np.sqrt(c2)
 
     def hllc(self, l: Components, r: Components, n: Components) -> tuple:
@@ -87,7 +88,8 @@ class Gas(Law):
         S* = (p+ - p- + rho- u- (S- - u-) - rho+ u+ (S+ - u+)) / (rho- (S- - u-) - rho+ (S+ - u+)), and on the side K of S*
         F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  D(u) = (0, n, u),  p* = p + rho (S - u) (S* - u), which is
         (a p+ - b p- - a b (u+ - u-)) / (a - b) of both sides, a = rho- (S- - u-), b = rho+ (S+ - u+),
-        where the waves leave to both sides, else F(q).  What is carried along has the flux S* a, and S* in its product.  Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
+        where the waves leave to both sides, else F(q).  What is carried along has the flux S* a, and S* in its product.
+        Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
         return self.hllc_with(l, r, n, 1.0)
 
     def hllc_shock_stable(self, l: Components, r: Components, n: Components) -> tuple:

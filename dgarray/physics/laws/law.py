@@ -35,9 +35,9 @@ class Law(Keywords):
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber, and hllc_shock_stable, roe_shock_stable, hlld_shock_stable
                  (l, r, n, ml, mr) -> the numerical fluxes of these names
-    product_flux (q, n) -> b(q) . n, linear in n, and products (q, b) -> A(q) b: nonconservative products, linear in b. Each side
-                 of a face has its own A(q) times one b*, which numerical fluxes of the law may return behind the components of
-                 F*; else it is the mean of both sides. For the split form of tensor-product DG and finite volumes
+    product_flux (q, n) -> b(q) . n, linear in n, and products (q, b) -> A(q) b: nonconservative products, linear in b. Each
+                 side of a face has its own A(q) times one b*, which numerical fluxes of the law may return behind the
+                 components of F*; else it is the mean of both sides. For finite volumes and the split form of TensorDG
     entropy_variables (q) -> w = dS/dq of the law's convex entropy S;  from_entropy_variables (w, q) -> the state with these w;
                  variables on which S does not depend are those of q. Laws that have it have `internal_energy`, too
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
@@ -58,8 +58,8 @@ class Law(Keywords):
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
     positive_quantities (q) -> {name: value}, numbers that are positive where a state is admissible: errors name them
     internal_energy (q, m) -> density of the internal energy: the variable E less other energies, positive in admissible states
-    together     whether what is done to a state must be one linear thing for all variables: a limiter of each variable by itself
-                 makes waves of pressure where two fluids meet
+    together     whether what is done to a state must be one linear thing for all variables: a limiter of each variable by
+                 itself makes waves of pressure where two fluids meet
     positive_speed  (l, r, n, m) -> speed s of Rusanov's flux that keeps states admissible where dt/h s <= 1; by default the
                  larger wave speed
     sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D

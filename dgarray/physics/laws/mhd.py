@@ -317,8 +317,8 @@ class MHD(Law):
         """Powell's terms and the work of psi on the field: b0 (0, B, v . B, v, 0) + (0, 0, B . b', 0, 0), b = (b0, b').
 
         With the mean b of l and r and Tadmor's condition for `ranocha` entropy is conserved:
-        (w+ - w-) . F + (w+ . A(r) - w- . A(l)) b = Psi+ - Psi-.  Powell et al. 1999; Dedner et al. 2002 (psi); Bohm et al. 2020,
-        J. Comput. Phys. 422."""
+        (w+ - w-) . F + (w+ . A(r) - w- . A(l)) b = Psi+ - Psi-.
+        Powell et al. 1999; Dedner et al. 2002 (psi); Bohm et al. 2020, J. Comput. Phys. 422."""
         v, B, Bn = self.velocity(q), q[self.field], b[0]
         work = dot(v, B) * Bn + dot(B[:self.dim], b[1:])
         return (0.0 * q[0], *(c * Bn for c in B), work, *(u * Bn for u in v), 0.0 * q[8])

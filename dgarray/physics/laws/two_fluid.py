@@ -18,9 +18,9 @@ class TwoFluid(Gas):
         rho_t + div m = 0,   m_t + div(m v + p I) = 0,   E_t + div((E + p) v) = 0
         Gamma_t + v . grad Gamma = 0,   Pi_t + v . grad Pi = 0
 
-    with the momentum m = rho v, the total energy E and the pressure  p = (E - rho |v|^2 / 2 - Pi) / Gamma,  where in a fluid with
-    the numbers (gamma, p_inf)  Gamma = 1 / (gamma - 1)  and  Pi = gamma p_inf / (gamma - 1).  A fluid with p_inf = 0 is an ideal
-    gas.  Gamma and Pi are carried with the flow, so that a scheme that smears them leaves pressure and velocity alone.
+    with the momentum m = rho v, the total energy E and the pressure  p = (E - rho |v|^2 / 2 - Pi) / Gamma,  where in a fluid
+    with the numbers (gamma, p_inf)  Gamma = 1 / (gamma - 1)  and  Pi = gamma p_inf / (gamma - 1).  A fluid with p_inf = 0 is an
+    ideal gas.  Gamma and Pi are carried with the flow, so that a scheme that smears them leaves pressure and velocity alone.
 
     dim      1, 2 (default) or 3; q = (rho, rho_u, rho_v, rho_w, E, Gamma, Pi), w = (rho, u, v, w, p, Gamma, Pi), each with the
              components of dim
@@ -109,20 +109,20 @@ class TwoFluid(Gas):
         return (q[0], *self.velocity(q), self.pressure(q), *q[-2:])
 
     def conservative(self, w: Components) -> tuple:
-        """q = (rho, rho v, Gamma p + Pi + rho |v|^2 / 2, Gamma, Pi) of w = (rho, v, p, Gamma, Pi); ValueError unless w has dim + 4
-        components."""
+        """q = (rho, rho v, Gamma p + Pi + rho |v|^2 / 2, Gamma, Pi) of w = (rho, v, p, Gamma, Pi); ValueError unless w has
+        dim + 4 components."""
         rho, *v, p, gamma, pi = counted(tuple(w), self.primitive_variables, self)
         m = tuple(rho * u for u in v)
         return (rho, *m, gamma * p + pi + dot(m, v) / 2, gamma, pi)
 
     def state(self, w: Components, fluid: Any) -> tuple:
-        """The conserved variables of (rho, v, p) in a fluid: its name, or the volume fraction of the first fluid, a number or an
-        array.  ValueError for another name, or unless w has dim + 2 components."""
+        """The conserved variables of (rho, v, p) in a fluid: its name, or the volume fraction of the first fluid, a number or
+        an array.  ValueError for another name, or unless w has dim + 2 components."""
         (gamma, pi), (other_gamma, other_pi) = self.coefficients.values()
         if isinstance(fluid, str):
             if fluid not in self.fluids:
-                raise ValueError(f"fluid={fluid!r} is not allowed; it must be {' or '.join(map(repr, self.fluids))}, or the volume "
-                                 "fraction of the first one")
+                raise ValueError(f"fluid={fluid!r} is not allowed; it must be {' or '.join(map(repr, self.fluids))}, or the "
+                                 "volume fraction of the first one")
             fluid = float(fluid == next(iter(self.fluids)))
         w = counted(tuple(w), self.primitive_variables[:-2], self)
         return self.conservative((*w, fluid * gamma + (1 - fluid) * other_gamma, fluid * pi + (1 - fluid) * other_pi))
@@ -142,8 +142,8 @@ class TwoFluid(Gas):
                                                 for a, b in zip(central, self.hllc(l, r, n)))
 
     def kennedy_gruber(self, l: Components, r: Components, n: Components) -> tuple:
-        """The flux that conserves kinetic energy where the pressure is constant, and keeps pressure and velocity where they are:
-        products of averages {.}.
+        """The flux that conserves kinetic energy where the pressure is constant, and keeps pressure and velocity where both
+        are constant: products of averages {.}.
 
         m = {rho} {v}.n,  (m, m {v} + {p} n, m v-.v+ / 2 + ({Gamma} {p} + {Pi}) {v}.n + (p- v+ + p+ v-).n / 2, {Gamma} {v}.n,
         {Pi} {v}.n).  Linear in n.  Jain & Moin 2022, J. Comput. Phys. 464 (for this energy flux)."""
@@ -163,8 +163,8 @@ def checked_fluids(fluids):
     for name, numbers in fluids.items():
         if not isinstance(numbers, tuple | list) or len(numbers) != 2 or not all(
                 isinstance(a, Real) and isfinite(a) for a in numbers) or numbers[0] <= 1 or numbers[1] < 0:
-            raise ValueError(f"fluid {name!r}: {numbers!r} is not allowed; it must be (gamma, p_inf), a number above 1 and one that "
-                             "is not negative")
+            raise ValueError(f"fluid {name!r}: {numbers!r} is not allowed; it must be (gamma, p_inf), a number above 1 and one "
+                             "that is not negative")
     found = {name: tuple(map(float, numbers)) for name, numbers in fluids.items()}
     if len(set(found.values())) == 1:
         raise ValueError(f"fluids={fluids!r} is not allowed: both are alike, for which Euler does; {example}")
