@@ -25,14 +25,14 @@ def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van
 
     TwoFluid in 2D, two ideal gases: air, gamma = 1.4, R = 287 J/kg/K, and helium with 28 % of air in it, gamma = 1.648,
     R = 1578;  101325 Pa and 293.15 K.  Half of the channel, 0 < x < 0.42, 0 < y < 0.0445 (89 mm high); the bubble has a radius
-    of 25 mm around (0.275, 0), the shock starts at 0.325.  Walls at y = 0, the plane of symmetry, and at the top, outflow at both
-    ends.
+    of 25 mm around (0.275, 0), the shock starts at 0.325.  Walls at y = 0, the plane of symmetry, and at the top, outflow at
+    both ends.
 
     cells: across half the channel, square cells along it; mach: 1.22 in the source
     scheme: first-order or muscl; flux: rusanov, hll or hllc; limiter: as for FiniteVolume
     results: mean velocities to the left, m/s. Of shocks on the axis: incident, refracted (in the helium), transmitted (in the
-    air behind). Of the bubble's edges, by half the volume: the upstream one at first (10 to 80 microseconds after the shock has met
-    it) and at last (400 to 900), the downstream one (140 to 240), the jet's head on the axis (140 to 240)
+    air behind). Of the bubble's edges, by half the volume: the upstream one at first (10 to 80 microseconds after the shock
+    has met it) and at last (400 to 900), the downstream one (140 to 240), the jet's head on the axis (140 to 240)
     Haas & Sturtevant 1987, J. Fluid Mech. 181; Quirk & Karni 1996, J. Fluid Mech. 318 (gases and channel)."""
     check_numbers(least=2, whole=True, cells=cells)
     check_numbers(above=1, mach=mach)

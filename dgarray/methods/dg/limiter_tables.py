@@ -73,8 +73,8 @@ class LimiterOptions(NamedTuple):
             needs_pressure(law, "positivity=True")
         if law.together and (self.positivity or self.limiter):
             given = f"limiter={self.limiter!r}" if self.limiter else "positivity=True"
-            raise ValueError(f"{given} is not allowed for {law!r}: it limits variables one by one, which makes waves of pressure "
-                             "where the fluids meet; give shock_capturing=1.0 alone")
+            raise ValueError(f"{given} is not allowed for {law!r}: it limits variables one by one, which makes waves of "
+                             "pressure where the fluids meet; give shock_capturing=1.0 alone")
 
 
 def needs_pressure(law, option):

@@ -47,6 +47,8 @@ class Law(Keywords):
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
     characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
+    entering     (q, given, n) -> the state at a boundary with the outward unit normal n, q inside, with the waves that enter
+                 those of the state `given`: what `far_field` and `inflow` are
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
     gradients    {name: (variable, text)}, fields |grad variable| that pictures may show in grey
@@ -108,6 +110,7 @@ class Law(Keywords):
     conservative: Any = None
     characteristic: Any = None
     from_characteristic: Any = None
+    entering: Any = None
     derived: dict[str, str] = {}
     curls: dict[str, tuple[str, str]] = {}
     gradients: dict[str, tuple[str, str]] = {}

@@ -5,6 +5,8 @@ from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .gas import Gas
 from .law import check_dim, counted, dot
 
@@ -126,6 +128,25 @@ class TwoFluid(Gas):
             fluid = float(fluid == next(iter(self.fluids)))
         w = counted(tuple(w), self.primitive_variables[:-2], self)
         return self.conservative((*w, fluid * gamma + (1 - fluid) * other_gamma, fluid * pi + (1 - fluid) * other_pi))
+
+    def entering(self, q, given, n):
+        """The state at a boundary with the outward unit normal n, q inside (-), `given` outside (+), by waves of sound:
+
+        p = (Z+ p- + Z- p+ + Z- Z+ (u- - u+)) / (Z- + Z+),  u = (Z- u- + Z+ u+ + p- - p+) / (Z- + Z+),  Z = rho c, u = v . n;
+        fluid, entropy and tangential velocity of the side from which it flows; q where that leaves, `given` where that comes in
+        faster than sound.  Toro 2009, section 9.3."""
+        (vl, vr), (pl, pr) = map(self.velocity, (q, given)), map(self.pressure, (q, given))
+        (ul, cl), (ur, cr) = ((dot(v, n), self.sound_speed(s)) for v, s in ((vl, q), (vr, given)))
+        a, b = q[0] * cl, given[0] * cr
+        k = 1 / (a + b)
+        p, u = (b * pl + a * pr + a * b * (ul - ur)) * k, (a * ul + b * ur + pl - pr) * k
+        leaves = u > 0
+        s, v, own, before = (tuple(np.where(leaves, x, y) for x, y in zip(*pair)) for pair in (
+            (q, given), (vl, vr), ((ul,), (ur,)), ((pl,), (pr,))))
+        stiff, gamma = self.stiffness(s), 1 + 1 / s[-2]
+        rho = s[0] * (np.maximum(p + stiff, 0.0) / (before[0] + stiff)) ** (1 / gamma)
+        between = self.conservative((rho, *(c + (u - own[0]) * e for c, e in zip(v, n)), p, *s[-2:]))
+        return tuple(np.where(ul >= cl, x, np.where(ur <= -cr, y, z)) for x, y, z in zip(q, given, between))
 
     def product_flux(self, q, n):
         """v . n."""
