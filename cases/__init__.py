@@ -15,6 +15,7 @@ from .double_mach import double_mach
 from .field_loop import field_loop
 from .forward_step import forward_step
 from .graded_medium import graded_medium
+from .helium_bubble import helium_bubble
 from .hermite_acoustics import hermite_acoustics
 from .hermite_advection import hermite_advection
 from .hermite_cavity import hermite_cavity
@@ -49,8 +50,8 @@ from .vortex_curved import vortex_curved
 
 __all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "beam_lens", "bend", "brio_wu",
            "current_sheet", "cylinder_flow", "dielectric_slab", "dipole", "disc_cavity", "double_mach", "field_loop",
-           "forward_step", "graded_medium", "hermite_acoustics", "hermite_advection", "hermite_cavity", "hermite_lens",
-           "hex_cavity", "hex_pml", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves", "maxwell_cavity",
-           "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "mie_sphere", "orszag_tang", "room",
-           "ryu_jones", "scattering_cylinder", "shock_bubble", "shu_osher", "slab_spectrum", "sod", "sod_grid",
-           "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]
+           "forward_step", "graded_medium", "helium_bubble", "hermite_acoustics", "hermite_advection", "hermite_cavity",
+           "hermite_lens", "hex_cavity", "hex_pml", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
+           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "mie_sphere",
+           "orszag_tang", "room", "ryu_jones", "scattering_cylinder", "shock_bubble", "shu_osher", "slab_spectrum", "sod",
+           "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]

@@ -54,7 +54,7 @@ if TYPE_CHECKING:          # at run time a name is imported when it is first use
     from .physics.impedance import impedance
     from .physics.incident_fields import current, dipole, gaussian_beam
     from .physics.interface_conditions import resistive_sheet, total_field
-    from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell
+    from .physics.laws import MHD, Acoustics, Advection, Euler, Law, Maxwell, TwoFluid
     from .physics.plane_waves import plane_wave
     from .physics.pulses import pulse
     from .run.decayed import decayed
@@ -66,7 +66,7 @@ __all__ = [
     "Acoustics", "Advection", "BoundaryIntegral", "Debye", "Drude", "Euler", "ExponentialFilter", "Extrema", "FiniteVolume",
     "Fourier", "Grid", "GridOperator", "Hermite", "Interrupted", "Law", "Lorentz", "MHD", "Maxwell", "Mesh",
     "Method", "ModalDG", "NodalDG", "Operator", "OutputError", "Points", "Poles", "Port", "Simulation", "SolutionError",
-    "Sponge", "SurfaceFields", "TensorDG", "VolumeIntegral",
+    "Sponge", "SurfaceFields", "TensorDG", "TwoFluid", "VolumeIntegral",
     "absorbing", "box", "central", "current", "curved_wall", "decayed", "dipole", "eoc", "explain", "far_field", "fit",
     "gaussian_beam", "hll", "hllc", "hllc_shock_stable", "hlld", "hlld_shock_stable", "impedance", "incident",
     "inflow", "interval", "kennedy_gruber", "outflow", "pec", "plane_wave", "pmc", "pml", "prescribed", "pressure_outflow",
@@ -93,7 +93,7 @@ HOMES = {name: module for module, names in {
     "physics.interface_conditions": "resistive_sheet total_field",
     "physics.plane_waves": "plane_wave",
     "physics.pulses": "pulse",
-    "physics.laws": "Acoustics Advection Euler Law MHD Maxwell",
+    "physics.laws": "Acoustics Advection Euler Law MHD Maxwell TwoFluid",
     "run.decayed": "decayed", "run.failure": "SolutionError", "run.signals": "Interrupted", "run.simulation": "Simulation",
 }.items() for name in names.split()}
 PARTS = {"analysis", "backends", "bench", "cases", "mesh", "methods", "output", "physics", "reference", "run",

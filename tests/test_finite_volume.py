@@ -56,7 +56,7 @@ def test_weno_z_is_of_fifth_order_and_keeps_to_one_side_of_a_jump():
 
 def test_lines_say_which_cells_they_need():
     tables = MUSCL.tables(simulation(EULER[1], MUSCL, 8).problem)
-    lines = [*tables.sweeps[0], tables.physics.update("q")]
+    lines = [*tables.sweeps[0], tables.update("q")]
     assert ranges(lines, {"out": (0, 8)})["q"] == (-2, 10)
     lines = WENO.tables(simulation(EULER[1], WENO, 8).problem).sweeps[0]
     assert ranges(lines, {"flux": (-1, 8)})["q"] == (-3, 11)

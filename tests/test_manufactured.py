@@ -115,8 +115,8 @@ def test_the_source_is_the_residual_of_the_law(law):
         ends = [call(law.flux, given(end, t) | {"n": n}) for end in (low, high)]
         expected = [e + (b - a) / (2 * h) for e, a, b in zip(expected, *ends)]
         if law.products:
-            ends = [law.products(q(x, t), q(end, t), n) for end in (low, high)]
-            expected = [e + (b - a) / h for e, a, b in zip(expected, *ends)]
+            ends = [law.products(q(x, t), law.product_flux(q(end, t), n)) for end in (low, high)]
+            expected = [e + (b - a) / (2 * h) for e, a, b in zip(expected, *ends)]
     if law.source:
         expected = [e - s for e, s in zip(expected, call(law.source, given(x, t)))]
     for found, wanted in zip(problem.source(x, t, medium(x)), expected, strict=True):

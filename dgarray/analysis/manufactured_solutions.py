@@ -80,7 +80,7 @@ class Manufactured:
 
     @cached_property
     def graphs(self):
-        """(q, [F . e_k for each axis k], [products . e_k]) as graphs of x, t, m and, of products, of the state l beside q."""
+        """(q, [F . e_k for each axis k], [A(l) b . e_k]) as graphs of x, t, m and, of products, of the state l beside q."""
         law, dim = self.law, self.law.dim
         numbers = {name: float(value) if isinstance(value, Real) else None for name, value in law.parameters.items()}
         inputs, axes = {"x": dim, "t": None, "m": numbers}, [tuple(float(k == axis) for k in range(dim)) for axis in range(dim)]
@@ -92,7 +92,7 @@ class Manufactured:
             return along
 
         def products(n):
-            return lambda l, x, t: call(law.products, dict(l=l, r=self.exact(x, t), n=n), "products")
+            return lambda l, x, t: call(law.products, dict(q=l, b=call(law.product_flux, dict(q=self.exact(x, t), n=n))))
         return (trace(lambda x, t: self.exact(x, t), inputs, "q"), [trace(flux(n), inputs, "flux") for n in axes],
                 [trace(products(n), inputs | {"l": len(law.variables)}, "products") for n in axes] if law.products else [])
 
@@ -105,9 +105,9 @@ class Manufactured:
         total = derivative(state, given, {"t": 1.0})
         if law.capacity is not None:
             total = list(times(call(law.capacity, dict(m=medium), "capacity"), total))
-        for factor, graphs in ((1.0, fluxes), (2.0, products)):          # 2: products(l, r) are those of the mean of l and r
+        for graphs in (fluxes, products):
             for k, graph in enumerate(graphs):
-                total = [a + factor * b for a, b in zip(total, derivative(graph, given, {f"x{k}": 1.0}))]
+                total = [a + b for a, b in zip(total, derivative(graph, given, {f"x{k}": 1.0}))]
         if law.source is not None:
             total = [a - b for a, b in zip(total, call(law.source, dict(q=q, x=x, t=t, m=medium), "source"))]
         return tuple(total)

@@ -11,7 +11,7 @@ def grid_counts(tables, kernels, dtype, stepper, variant=None):
     variant: `dgarray.backends.cuda.finite_volume.variant.SweepVariant` on a GPU, where transpositions read and write it too
     Operations are those of the traced lines; what a numerical flux computes of one side alone counts for each face."""
     real, sweeps = np.dtype(dtype).itemsize, 2 if tables.split else 1
-    update = tables.physics.update("q")
+    update = tables.update("q")
     lines = [[*axis, update] for axis in tables.sweeps]
     flops = sweeps * sum(line.function.graph.flops for axis in lines for line in axis)
     if tables.physics.sources:

@@ -86,8 +86,10 @@ class Method(Keywords):
         if not self.by_region:
             check_factors(law, type(self).__name__)
         if law.products is not None and not self.has_products:
+            split = "ranocha" if law.ranocha else "kennedy_gruber" if law.kennedy_gruber else "central"
             raise ValueError(f"{law!r} has nonconservative products, which {self!r} does not take; give "
-                             "TensorDG(order, nodes='lobatto', volume_flux=dgarray.ranocha), or a law without them")
+                             f"TensorDG(order, nodes='lobatto', volume_flux=dgarray.{split}), FiniteVolume('muscl') on a grid, "
+                             "or a law without them")
 
     def operator(self, problem: Problem, backend: Any) -> Operator:
         """The discretised problem on a backend, an `Operator`."""

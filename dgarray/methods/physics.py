@@ -81,9 +81,37 @@ class Physics:
         return at_points(function, x, t, len(names), role + written_at(function), names)
 
     def star(self, numerical, l, r, n, x, t, ml, mr):
-        """F*, the numerical flux between two states, one component for each of the law's variables."""
+        """F*, the numerical flux between two states, one component for each of the law's variables, and of a law with
+        nonconservative products b* behind it, if the numerical flux returns it."""
         sides = dict(l=self.of_law(l), r=self.of_law(r), n=n, x=x, t=t, ml=ml, mr=mr)
-        return self.checked(call(numerical, sides, "numerical flux"), "the numerical flux")
+        found = call(numerical, sides, "numerical flux")
+        if self.law.products is None or len(tuple(found)) == self.moving:
+            return self.checked(found, "the numerical flux")
+        return components(found, self.moving + self.product_count, "the numerical flux with b* of nonconservative products")
+
+    def product_flux(self, q, n):
+        """b(q) . n of the law's nonconservative products, a tuple; empty of a law without."""
+        if self.law.products is None:
+            return ()
+        return tuple(call(self.law.product_flux, dict(q=self.of_law(q), n=n), "product_flux"))
+
+    @cached_property
+    def product_count(self):
+        """How many components `product_flux` has."""
+        return len(Pointwise(self.product_flux, {"q": self.variables, "n": self.law.dim}, "product_flux").graph.outputs)
+
+    def with_product_flux(self, star, l, r, n):
+        """F* and behind it b*, of `star`: where the numerical flux does not return it the mean of both sides."""
+        if len(star) > self.moving or self.law.products is None:
+            return star
+        return (*star, *((a + b) / 2 for a, b in zip(self.product_flux(l, n), self.product_flux(r, n))))
+
+    def plus_products(self, flux, q, b):
+        """F + A(q) b, with the law's nonconservative products if it has some."""
+        if self.law.products is None:
+            return flux
+        added = self.checked(call(self.law.products, dict(q=self.of_law(q), b=b), "products"), "the law's products")
+        return tuple(f + p for f, p in zip(flux, self.widened(added)))
 
     def with_sources(self, r, q, x, t, m):
         """r + s(q, x, t), with the sum s of the law's source and the user's; of internal variables r + their rate."""

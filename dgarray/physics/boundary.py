@@ -23,7 +23,6 @@ from .derivative import derivative
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
-from .laws.mhd import MHD
 from .pointwise import components
 from .splines import SplinePieces
 from .splines import normal as spline_normal
@@ -251,7 +250,7 @@ def far_field(g: Sequence[float] | Callable) -> Callable:
 
     g: the state there, a tuple of numbers or a function of x and t that returns one.
 
-    In MHD the waves are those of the linear equations at the mean of both states, see `MHD.characteristic`.  In Euler:
+    In MHD and of two fluids the waves are those of linear equations, see `MHD.entering` and `TwoFluid.entering`.  In Euler:
     With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
     tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
     u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
@@ -259,9 +258,9 @@ def far_field(g: Sequence[float] | Callable) -> Callable:
     g = state_function(g, "far_field")
 
     def far_field_state(q, n, x, t, law):
-        if isinstance(law, MHD):
+        if law.entering is not None:
             return law.entering(q, state_of(g, x, t, law, "far_field"), n)
-        gas(law, "far_field", MHD)
+        gas(law, "far_field", also=", MHD or TwoFluid")
         inside, outside = split(law, q, n), split(law, state_of(g, x, t, law, "far_field"), n)
         (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
         plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
@@ -278,15 +277,15 @@ def inflow(g: Sequence[float] | Callable) -> Callable:
 
     g: a tuple of numbers or a function of x and t that returns one.
 
-    In MHD all waves that enter are those of g, as in `far_field`.  In Euler, at subsonic speed, R+ = u + 2 c / (gamma - 1),
-    u = n . v, comes from inside and gives the pressure:
+    In MHD and of two fluids all waves that enter are those of g, as in `far_field`.  In Euler, at subsonic speed,
+    R+ = u + 2 c / (gamma - 1), u = n . v, comes from inside and gives the pressure:
     c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
     g = state_function(g, "inflow")
 
     def inflow_state(q, n, x, t, law):
-        if isinstance(law, MHD):
+        if law.entering is not None:
             return law.entering(q, state_of(g, x, t, law, "inflow"), n)
-        gas(law, "inflow", MHD)
+        gas(law, "inflow", also=", MHD or TwoFluid")
         _, ui, ci, *_ = split(law, q, n)
         rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
         return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
@@ -341,7 +340,8 @@ def at_boundary(condition, name, check):
     """A condition that gives the state at the boundary itself: the numerical flux there is F(q+) . n."""
     def outer(law):
         def flux(r, n, x, t, mr):
-            return call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
+            star = call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
+            return star if law.products is None else (*star, *law.product_flux(r, n))
         return flux
     condition.flux, condition.__qualname__, condition.check = outer, name, check
     return condition
@@ -375,17 +375,17 @@ def need(law, attribute, condition, kind):
     return getattr(law, attribute)
 
 
-def gas(law, condition, also=()):
+def gas(law, condition, also=""):
     if not isinstance(law, Euler):
-        needed = "the Euler equations" + (" or MHD" if also else "")
-        raise ValueError(f"boundary condition '{condition}' needs {needed}, not {law!r}")
+        raise ValueError(f"boundary condition '{condition}' needs the Euler equations{also}, not {law!r}")
 
 
 def linear(law, condition):
     if law not in LINEAR:
         LINEAR[law] = is_linear(law)
     if not LINEAR[law]:
-        other = "far_field lets waves leave" if isinstance(law, (Euler, MHD)) else "outflow takes the state from inside"
+        other = ("far_field lets waves leave" if isinstance(law, Euler) or law.entering else "outflow takes the state from "
+                 "inside")
         raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
 
 

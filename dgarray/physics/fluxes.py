@@ -91,7 +91,8 @@ def hll(law: Any) -> Callable:
     capacity as in `rusanov`.
 
     They are the law's own (`signal_speeds`; Euler: Einfeldt's), else the slowest and fastest wave of both sides (Davis 1988).
-    A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi).
+    A law whose cleaning waves are apart from the others takes them out first (`decoupled`; MHD: Bn and psi). What
+    nonconservative products take the divergence of has the same mean, without a jump: b* = (S+ b(l) - S- b(r)) . n / (S+ - S-).
     ValueError where C is a matrix.  Harten, Lax & van Leer 1983."""
     check_factors(law, "hll")
 
@@ -102,7 +103,10 @@ def hll(law: Any) -> Callable:
         slow, fast = signal_speeds(law, l, r, n, x, t, ml, mr)
         slow, fast = np.minimum(slow, -TINY), np.maximum(fast, TINY)
         a, b, k = fast, -slow, 1 / (fast - slow)
-        return tuple((a * f + b * g - a * b * (c * (v - u))) * k for f, g, c, u, v in zip(fl, fr, C, l, r))
+        star = tuple((a * f + b * g - a * b * (c * (v - u))) * k for f, g, c, u, v in zip(fl, fr, C, l, r))
+        if law.products is None:
+            return star
+        return (*star, *((a * f + b * g) * k for f, g in zip(law.product_flux(l, n), law.product_flux(r, n))))
     return flux
 
 

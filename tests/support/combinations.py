@@ -4,6 +4,7 @@
 
 A combination is one stage on a tiny mesh by the array kernels, or the line that says why there is none.
 """
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -47,6 +48,8 @@ FLUXES = {flux.__name__: flux for flux in (dg.upwind, dg.central, dg.rusanov, dg
 
 def state_of(law):
     """A state that makes sense to the law, as a function of x."""
+    if isinstance(law, dg.TwoFluid):
+        return lambda x, t=0.0: law.state((1 + 0.1 * np.sin(x[0]), *(0.1,) * law.dim, 1.0), 0.5 + 0.1 * np.sin(x[0]))
     if isinstance(law, dg.Euler):
         return lambda x, t=0.0: law.conservative((1 + 0.1 * np.sin(x[0]), *(0.1,) * law.dim, 1.0 + 0.0 * x[0]))
     if isinstance(law, dg.MHD):
@@ -492,6 +495,28 @@ def cell_sides():
             for (name, laws), (number, (condition, make)) in product(LAWS.items(), enumerate((CONDITIONS | SPONGE).items()))}
 
 
+TWO_FLUIDS = [dg.TwoFluid(dim, fluids={"air": (1.4, 0.0), "water": (4.4, 2.0)}) for dim in (1, 2, 3)]
+
+
+@cache
+def two_fluids():
+    """{what: {dim: messages}} of `TwoFluid`: methods, and by muscl and a split form numerical fluxes and conditions."""
+    laws, flat, split = TWO_FLUIDS, TWO_FLUIDS[1:], replace(TENSOR["shock_capturing=0.5"], volume_flux=dg.kennedy_gruber)
+    found = {name: by_dim(laws, [outcome(law, method) for law in laws]) for name, method in METHODS.items()}
+    found |= {f"TensorDG, {kind}": by_dim(flat, [outcome(law, method, mesh_of=tensor_mesh_of) for law in flat])
+              for kind, method in TENSOR.items()}
+    found |= {f"FiniteVolume, {row}": by_dim(laws, *(
+        [by_cells(law, row.partition(" of ")[0], None, None, splitting, *SCHEMES[row][0]) for law in laws]
+        for splitting in (("strang", None) if "weno" not in row else (None,)))) for row in SCHEMES}
+    found["Hermite"] = by_dim(laws, [on_grid(law, lambda: dg.Hermite(1)) for law in laws])
+    for options in [dict(flux=flux) for flux in FLUXES.values()] + [dict(boundary=make) for make in CONDITIONS.values()]:
+        what = next(name for name, one in (FLUXES | CONDITIONS).items() if one in options.values())
+        found[what] = by_dim([*laws, *flat], [
+            *(by_cells(law, "muscl", **options) for law in laws),
+            *(outcome(law, split, mesh_of=tensor_mesh_of, **options) for law in flat)])
+    return found
+
+
 def problems():
     """{what: (method, mesh, law, boundary)} whose parts of a step may be kernels or array expressions."""
     line, acoustics, gas = mesh_of(1), dg.Acoustics(1), dg.Euler(1)
@@ -692,6 +717,13 @@ On quadrilaterals and hexahedra; nodes, and split forms by their flux between no
 {table("", list(TENSOR), names, lambda kind, law: cell(tensor()[law, kind]))}
 
 Boundary conditions, with nodes "gauss", are those of [the other methods](#laws-and-boundary-conditions){of_tensor}
+
+## Two fluids
+
+`TwoFluid`: methods; numerical fluxes and boundary conditions by `FiniteVolume("muscl")` and `TensorDG` in split form with shock
+capturing. Both keep pressure and velocity at interfaces (`tests/test_two_fluid.py`).
+
+{table("", list(two_fluids()), ["TwoFluid"], lambda what, _: cell(two_fluids()[what]))}
 
 ## Absorbing layers and dispersive media
 

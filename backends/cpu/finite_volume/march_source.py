@@ -119,7 +119,7 @@ class MarchSource(RowFields, RowMemory):
     def lines(self, axis):
         """The lines of a sweep, which end with the new state."""
         if axis not in self.sweeps:
-            *others, flux, update = map(numbered, (*self.t.sweeps[axis], self.physics.update(self.base)))
+            *others, flux, update = map(numbered, (*self.t.sweeps[axis], self.t.update(self.base)))
             self.sweeps[axis] = [*others, *parted(flux, "cell"), update]
         return self.sweeps[axis]
 

@@ -79,7 +79,7 @@ class SweepSource:
         self.t, self.dtype, self.axis, self.axes, self.shape, self.wide = tables, np.dtype(dtype), axis, axes, shape, wide
         self.physics, self.base, self.V = tables.physics, base, tables.variables
         self.dialect = Cuda(self.dtype.name)
-        self.own = [*tables.sweeps[axis], tables.physics.update(base)]
+        self.own = [*tables.sweeps[axis], tables.update(base)]
         self.counts = {"q": self.V} | {field: count for line in self.own for field, count in line.writes.items()}
         self.shared = Shared(self.own, self.counts)
 

@@ -72,6 +72,10 @@ class LimiterOptions(NamedTuple):
                              f"{law!r} has none")
         if self.positivity:
             needs_pressure(law, f"positivity={self.positivity!r}")
+        if law.together and (self.positivity or self.limiter):
+            given = f"limiter={self.limiter!r}" if self.limiter else f"positivity={self.positivity!r}"
+            raise ValueError(f"{given} is not allowed for {law!r}: it limits variables one by one, which makes waves of "
+                             "pressure where the fluids meet; give shock_capturing=1.0 alone")
 
 
 def needs_pressure(law, option):

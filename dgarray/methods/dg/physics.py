@@ -17,8 +17,8 @@ class Physics(physics.Physics):
     In the functions below q, l, r are states (l, r: left and right of a face; in `finish` r is the tendency), n is a unit
     normal that points from left to right, s the J_face / J of each side, and m, ml, mr are the law's parameters.
 
-    Where the law has nonconservative products, F(q) . n stands for F(q) . n + products(q, q, n), and on the side of l F* for
-    F*(l, r, n) + products(l, r, n), on that of r for F*(l, r, n) + products(r, l, n).
+    Where the law has nonconservative products, F(q) . n stands for F(q) . n + A(q) b(q) . n, and F* for F* + A(l) b* on the
+    side of l, F* + A(r) b* on that of r.
 
     Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a,
     and F* for that of `of_side`.
@@ -59,7 +59,7 @@ class Physics(physics.Physics):
         return bool(self.sources or self.internal) and not self.collocated
 
     def flux_along(self, n, q, x, t, m):
-        return self.with_products(self.own_flux(n, q, x, t, m), q, q, n)
+        return self.plus_products(self.own_flux(n, q, x, t, m), q, self.product_flux(q, n))
 
     def own_flux(self, n, q, x, t, m):
         """F(q) . n without nonconservative products."""
@@ -69,12 +69,11 @@ class Physics(physics.Physics):
         return self.flux_along(a, q, x, t, m)
 
     def with_products(self, flux, l, r, n):
-        """A flux plus the law's nonconservative products at l."""
+        """A flux between l and r, of `star`, as the side of l gets it: with the law's nonconservative products."""
         if self.law.products is None:
             return flux
-        added = self.checked(call(self.law.products, dict(l=self.of_law(l), r=self.of_law(r), n=n), "products"),
-                             "the law's products")
-        return tuple(f + p for f, p in zip(flux, self.widened(added)))
+        star = self.with_product_flux(flux, l, r, n)
+        return self.plus_products(star[:self.moving], l, star[self.moving:])
 
     def of_side(self, star, q, other, n, x, t, m):
         """The numerical flux of every variable as the side with the state q and the parameters m gets it, from the law's, star.

@@ -153,7 +153,7 @@ def two_point(physics, volume_flux):
 
 
 def of_sides(physics, flux, l, r, n):
-    """The flux for both sides; with nonconservative products that for l and that for r."""
+    """The flux, of `Physics.star`, for both sides; with nonconservative products that for l and that for r."""
     if physics.law.products is None:
         return flux
     return (*physics.with_products(flux, l, r, n), *physics.with_products(flux, r, l, n))

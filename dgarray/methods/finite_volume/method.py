@@ -70,6 +70,11 @@ class FiniteVolume(Method):
                              "conserved, characteristic")
 
     @property
+    def has_products(self):
+        """Whether laws may have nonconservative products: with weno, whose fluxes are finite differences, not."""
+        return self.scheme != "weno"
+
+    @property
     def order(self):
         """Order of accuracy in space: 1, 2 or 5."""
         return SCHEMES[self.scheme].order
@@ -87,6 +92,9 @@ class FiniteVolume(Method):
         wanted = "characteristic" if self.scheme == "weno" else "primitive"
         if self.variables == "auto":
             return wanted if has[wanted] else "conserved"
+        if self.variables == "conserved" and law.together:
+            raise ValueError(f"variables='conserved' is not allowed for {law!r}: slopes that are limited one by one make waves "
+                             "of pressure where the fluids meet; give 'primitive'")
         if not has[self.variables]:
             raise ValueError(f"variables={self.variables!r} is not possible for {law!r}, which has no {self.variables} "
                              f"variables; it has {', '.join(name for name in VARIABLES if has[name])}")

@@ -23,7 +23,8 @@ class GridPhysics(Physics):
         super().__init__(law, flux, source, parameters)
         self.grid, self.count = {f"h{axis}": float(h) for axis, h in enumerate(spacing)}, len(law.variables)
         self.specs = {"x": law.dim, "m": parameters, "s": 1, "grid": self.grid} | dict.fromkeys(
-            ("q", "w", "low", "high", "flux", "F", "r", "out"), self.count)
+            ("q", "w", "low", "high", "F", "r", "out"), self.count)
+        self.specs["flux"] = self.count + self.product_count
 
     def line(self, name, function, reads, writes, numbers=()):
         """A `Line`; reads: {argument: field or (field, shift)}; it may also ask for the numbers t and `numbers`."""
@@ -42,7 +43,7 @@ class GridPhysics(Physics):
 
         def flux(l, r, x, t, ml, mr, grid):
             face = tuple(a + grid[axis] / 2 if k == axis else a for k, a in enumerate(x))
-            return self.star(numerical or self.numerical, l, r, n, face, t, ml, mr)
+            return self.with_product_flux(self.star(numerical or self.numerical, l, r, n, face, t, ml, mr), l, r, n)
         return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
 
     def face_speed(self, axis):
@@ -53,15 +54,22 @@ class GridPhysics(Physics):
             return positive_speed(self.law, l, r, n, x, t, ml, mr)
         return self.line("positive speed", speed, {"l": "q", "r": ("q", 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["s"])
 
-    def update(self, base):
+    def update(self, base, inside):
         """The line out = base - (k flux - k flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency.
+
+        With nonconservative products A(q) b the difference of b*, behind the fluxes, times A(q) comes to that of the fluxes, q
+        the mean of the fields `inside`: the state in the cell. Where a numerical flux carries something along at b* = u*, what
+        is the same in all cells stays so, however the flow is pressed together.
 
         A kernel makes one instruction of a sum with one product, so k (flux - flux below) of the axis that comes last would
         be exact where that of the first one is rounded, and a flow that is turned would be another one."""
-        def update(q, above, below, m, k):
-            change = self.over_capacity(tuple(k * a - k * b for a, b in zip(above, below)), m)
-            return tuple(a - b for a, b in zip(q, change))
-        return self.line("update", update, {"q": base, "above": "flux", "below": ("flux", -1), "m": "m"}, ["out"], ["k"])
+        def update(q, above, below, m, k, low=None, high=None):
+            change = tuple(k * a - k * b for a, b in zip(above, below))
+            state = low if high is None else tuple((a + b) / 2 for a, b in zip(low, high))
+            change = self.plus_products(change[:self.count], state, change[self.count:])
+            return tuple(a - b for a, b in zip(q, self.over_capacity(change, m)))
+        reads = {"q": base, "above": "flux", "below": ("flux", -1), "m": "m"}
+        return self.line("update", update, reads | dict(zip(("low", "high"), inside)), ["out"], ["k"])
 
     def tendency(self, q, x, t, m):
         """s(q, x, t) / C, with the sum s of all sources."""

@@ -16,6 +16,7 @@ class FirstOrder:
 
     order, ghosts = 1, 1
     boundary_time = 0.5          # share of a sweep after which its conditions at the boundary are taken
+    inside = ("q",)              # fields whose mean is the state inside a cell, of nonconservative products
 
     @staticmethod
     def monotone(method):
@@ -36,12 +37,13 @@ class Muscl:
     """Linear functions in the cells with limited slopes, and the numerical flux of their values on both sides of a face.
 
     In a step of their own the values are those half a step later (Hancock's method):
-    q-, q+ = q -+ dq / 2 - k/2 (F(q + dq / 2) - F(q - dq / 2)) / C,  k = dt / h.
+    q-, q+ = q -+ dq / 2 - k/2 (F(q + dq / 2) - F(q - dq / 2)) / C,  k = dt / h, and with A(q) b likewise.
     A safe method takes q- = q+ = q where one of them is not admissible.
     van Leer 1979; van Leer 1984 (Hancock); Toro 2009, section 14.4."""
 
     order, ghosts = 2, 2
     boundary_time = 0.0          # Hancock's half step moves the states of the ghost cells to the middle of the sweep
+    inside = ("low", "high")
 
     @staticmethod
     def monotone(method):
@@ -63,21 +65,23 @@ class Muscl:
             return law.from_characteristic(tuple(map(limiter, *waves)), b, n)
 
         def edges(a, b, c, q, x, t, m, k=None):
-            pair = moved(a, b, c, x, t, m, k)
+            pair = moved(a, b, c, q, x, t, m, k)
             if not method.safe or law.admissible is None:
                 return tuple(v for edge in pair for v in edge)
             good = [physics.admissible(edge, x, t, m)[0] for edge in pair]
             return tuple(np.where(good[0] & good[1], v, u) for edge in pair for v, u in zip(edge, q))
 
-        def moved(a, b, c, x, t, m, k):
+        def moved(a, b, c, middle, x, t, m, k):
             half = tuple(s / 2 for s in slopes(a, b, c))
             low, high = tuple(v - s for v, s in zip(b, half)), tuple(v + s for v, s in zip(b, half))
             if primitive:
                 low, high = law.conservative(low), law.conservative(high)
             if k is None:
                 return low, high
-            fluxes = (physics.flux_along(n, q, x, t, m) for q in (high, low))
-            push = physics.over_capacity(tuple(k / 2 * (f - g) for f, g in zip(*fluxes)), m)
+            differences = (tuple(k / 2 * (f - g) for f, g in zip(*pair)) for pair in (
+                [physics.flux_along(n, q, x, t, m) for q in (high, low)], [physics.product_flux(q, n) for q in (high, low)]))
+            flux, b = differences
+            push = physics.over_capacity(physics.plus_products(flux, middle, b), m)
             return tuple(tuple(v - p for v, p in zip(q, push)) for q in (low, high))
         field = "w" if primitive else "q"
         first = [physics.line("primitive variables", lambda q: law.primitive(q), {"q": "q"}, ["w"])] if primitive else []
@@ -105,6 +109,7 @@ class Weno:
     Shu & Osher 1989; Jiang & Shu 1996; Borges, Carmona, Costa & Don 2008."""
 
     order, ghosts = 5, 3
+    inside = ()                  # nonconservative products are refused
 
     @staticmethod
     def monotone(method):

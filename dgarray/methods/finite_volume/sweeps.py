@@ -126,7 +126,7 @@ class Sweeps(Recipe):
 
     def add_fluxes(self, axis, q, base, values, out, t, dt):
         """out = values - dt/h (differences of the fluxes of q along an axis) / C; base: the field that `values` are."""
-        lines, (first, end) = [*self.tables.sweeps[axis], self.tables.physics.update(base)], self.tables.cells(axis)
+        lines, (first, end) = [*self.tables.sweeps[axis], self.tables.update(base)], self.tables.cells(axis)
         numbers = self.numbers(axis, t, dt)
         target, given = (self.along(axis, array)[..., first:end] for array in (out, values))
         for rows in self.pieces(axis):
@@ -276,15 +276,18 @@ class Sweeps(Recipe):
             faces = faces & ~self.faces_of(axis, done[rows])
         fields = self.fields(axis, q, t, rows)
         with np.errstate(all="ignore"):
-            high, low = (evaluate(lines, fields, {"flux": (-1, n)}, self.numbers(axis, t, targets[0][1]))["flux"]
-                         for lines in (tables.sweeps[axis], [tables.simple[axis]]))
+            numbers, wanted = self.numbers(axis, t, targets[0][1]), {"flux": (-1, n)}
+            inside = dict.fromkeys(tables.inside, (0, n))
+            found = evaluate(tables.sweeps[axis], fields, wanted | inside, numbers)
+            low = evaluate([tables.simple[axis]], fields, wanted, numbers)["flux"]
         counted = faces if axis != tables.cut or tables.share.end == tables.share.count else faces[..., :-1]
         self.replaced += int(self.backend.host(counted.sum()))          # a face between two parts once
-        change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, high))
+        change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, found.pop("flux")))
         for target, dt in targets:
             view = self.along(axis, target)[..., first:end]
-            given = {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
-            new = evaluate([tables.physics.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
+            given = {field: (0, values) for field, values in found.items()}
+            given |= {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
+            new = evaluate([tables.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
             for v, value in enumerate(new):
                 view[(v, *rows)] = value
 

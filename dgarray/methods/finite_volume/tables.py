@@ -75,6 +75,15 @@ class GridTables:
         share = self.scheme.boundary_time
         return share / 2, (1 + share) / 2
 
+    @property
+    def inside(self):
+        """The fields whose mean is the state in a cell of which nonconservative products are taken; none: the law has none."""
+        return () if self.law.products is None else self.scheme.inside
+
+    def update(self, base):
+        """The line that ends a sweep: see `GridPhysics.update`."""
+        return self.physics.update(base, self.inside)
+
     def cells(self, axis):
         """The cells along an axis at which something is computed: (first, end)."""
         return (self.own.start, self.own.stop) if axis == self.cut else (0, self.grid.cells[axis])

@@ -6,5 +6,6 @@ from .euler import Euler
 from .law import Law
 from .maxwell import Maxwell
 from .mhd import MHD
+from .two_fluid import TwoFluid
 
-__all__ = ["MHD", "Acoustics", "Advection", "Euler", "Law", "Maxwell", "law_of"]
+__all__ = ["MHD", "Acoustics", "Advection", "Euler", "Law", "Maxwell", "TwoFluid", "law_of"]

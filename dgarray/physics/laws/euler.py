@@ -1,4 +1,4 @@
-"""The Euler equations of gas dynamics in 1D, 2D and 3D, with their Riemann solvers."""
+"""The Euler equations of gas dynamics in 1D, 2D and 3D, with Roe's Riemann solver and the fluxes of split forms."""
 from __future__ import annotations
 
 from math import isfinite
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .law import Law, check_dim, counted, dot
+from .gas import Gas
+from .law import check_dim, counted, dot
 from .means import logarithmic_mean
-from .shock_stability import pressure_share, split_along
 
 if TYPE_CHECKING:
     from ..annotations import Components
 
 
-class Euler(Law):
+class Euler(Gas):
     """Compressible flow of an ideal gas without viscosity.
 
         rho_t + div m = 0,   m_t + div(m v + p I) = 0,   E_t + div((E + p) v) = 0
@@ -42,7 +42,7 @@ class Euler(Law):
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
         self.gamma = float(gamma)
-        self.variables = conserved(self.dim)
+        self.variables = ("rho", *("rho_u", "rho_v", "rho_w")[:self.dim], "E")
         self.primitive_variables = ("rho", *"uvw"[:self.dim], "p")
         self.long_names = {"rho": "density", "E": "total energy density",
                            **{m: f"momentum density, {axis} component" for m, axis in zip(self.variables[1:-1], "xyz")}}
@@ -50,12 +50,6 @@ class Euler(Law):
 
     def __repr__(self):
         return f"Euler(dim={self.dim}, gamma={self.gamma}{self.units_shown})"
-
-    def velocity(self, q: Components) -> tuple:
-        """v = m / rho."""
-        counted(q, conserved(self.dim), self)
-        volume = 1 / q[0]          # one division for all components, and for the speed of sound
-        return tuple(m * volume for m in q[1:-1])
 
     def pressure(self, q: Components) -> Any:
         """p = (gamma - 1) (E - m . v / 2)."""
@@ -65,17 +59,9 @@ class Euler(Law):
         """p / (gamma - 1)."""
         return self.pressure(q) / (self.gamma - 1)
 
-    def sound_speed(self, q: Components) -> Any:
-        """c = sqrt(gamma p / rho)."""
-        return np.sqrt(self.sound_speed_squared(q))
-
     def sound_speed_squared(self, q):
         """c^2 = gamma p / rho."""
         return self.gamma * self.pressure(q) * (1 / q[0])
-
-    def mach(self, q: Components) -> Any:
-        """|v| / c."""
-        return np.sqrt(dot(self.velocity(q), self.velocity(q)) / self.sound_speed_squared(q))
 
     def entropy(self, q: Components) -> Any:
         """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
@@ -95,6 +81,10 @@ class Euler(Law):
         s = self.gamma - (self.gamma - 1) * (w[0] + dot(w[1:-1], v) / 2)
         p = np.exp(-k * (s + self.gamma * np.log(beta)))
         return self.conservative((beta * p, *v, p))
+
+    def grueneisen(self, l, r, a, b):
+        """gamma - 1."""
+        return self.gamma - 1
 
     def admissible(self, q):
         """Whether density and pressure are positive."""
@@ -116,11 +106,6 @@ class Euler(Law):
         m = tuple(rho * u for u in v)
         return (rho, *m, p / (self.gamma - 1) + dot(m, v) / 2)
 
-    def flux(self, q, n):
-        """F . n = (v . n) q + p (0, n, v . n)."""
-        u, p = dot(self.velocity(q), n), self.pressure(q)
-        return tuple(u * a + p * b for a, b in zip(q, (0.0, *n, u)))
-
     def characteristic(self, q: Components, mean: Components, n: Components) -> tuple:
         """The waves that a difference q of states is made of, by the left eigenvectors of dF/dq . n at the state `mean`, n a
         unit normal: slower sound, entropy, shear along each tangent t, faster sound.
@@ -128,7 +113,7 @@ class Euler(Law):
         (dp - rho c dv . n) / (2 c^2),  drho - dp / c^2,  rho dv . t,  (dp + rho c dv . n) / (2 c^2), with
         rho dv = dm - v drho,  dp = (gamma - 1) (dE - v . dm + |v|^2 / 2 drho).  Toro 2009, sections 3.1 and 3.2."""
         v, c2, k = self.velocity(mean), self.sound_speed_squared(mean), 1 / self.sound_speed_squared(mean)
-        push = tuple(m - u * q[0] for m, u in zip(counted(q, conserved(self.dim), self)[1:-1], v))          # rho dv
+        push = tuple(m - u * q[0] for m, u in zip(counted(q, self.variables, self)[1:-1], v))          # rho dv
         dp = (self.gamma - 1) * (q[-1] - dot(v, q[1:-1]) + dot(v, v) / 2 * q[0]) * k
         along = dot(push, n) * np.sqrt(c2) * k
         return ((dp - along) / 2, q[0] - dp, *(dot(push, t) for t in tangents(n)), (dp + along) / 2)
@@ -143,72 +128,6 @@ class Euler(Law):
             push = tuple(a + s * b for a, b in zip(push, t))
         return (rho, *(a + u * rho for a, u in zip(push, v)),
                 (slow + fast) * c2 * (1 / (self.gamma - 1)) + dot(v, push) + dot(v, v) / 2 * rho)
-
-    def wave_speed(self, q, n):
-        """|v . n| + c |n|."""
-        return np.abs(dot(self.velocity(q), n)) + np.sqrt(self.sound_speed_squared(q) * dot(n, n))
-
-    def speeds(self, q, n):
-        """v . n - c |n| and v . n + c |n|."""
-        u, c = dot(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q) * dot(n, n))
-        return u - c, u + c
-
-    def signal_speeds(self, l, r, n):
-        """S- = min(u- - c-, u~ - c~), S+ = max(u+ + c+, u~ + c~), u = v . n, with Roe's averages ~.
-
-        Einfeldt 1988; with them HLL and HLLC keep density and pressure positive, and HLLC is exact for a single shock.
-        Einfeldt, Munz, Roe & Sjoegreen 1991; Batten, Clarke, Lambert & Causon 1997."""
-        (slow, _), (_, fast) = self.speeds(l, n), self.speeds(r, n)
-        _, v, c = self.roe_average(l, r)
-        u = dot(v, n)
-        return np.minimum(slow, u - c), np.maximum(fast, u + c)
-
-    def roe_average(self, l, r):
-        """Density, velocity and speed of sound of Roe's linearisation.
-
-        rho = sqrt(rho- rho+);  v and H averaged with the weights a, b ~ sqrt(rho-), sqrt(rho+), a + b = 1, which gives
-        c^2 = a c-^2 + b c+^2 + (gamma - 1) / 2  a b |v+ - v-|^2, a sum of positive terms.
-        Roe 1981; Einfeldt 1988."""
-        rho = np.sqrt(l[0] * r[0])
-        k = 1 / (l[0] + r[0] + 2 * rho)          # 1 / (sqrt(rho-) + sqrt(rho+))^2
-        a, b, ab = (l[0] + rho) * k, (r[0] + rho) * k, rho * k
-        vl, vr = self.velocity(l), self.velocity(r)
-        dv = tuple(y - x for x, y in zip(vl, vr))
-        c2 = a * self.sound_speed_squared(l) + b * self.sound_speed_squared(r) + (self.gamma - 1) / 2 * ab * dot(dv, dv)
-        return rho, tuple(a * x + b * y for x, y in zip(vl, vr)), np.sqrt(c2)
-
-    def hllc(self, l: Components, r: Components, n: Components) -> tuple:
-        """Three waves S-, S*, S+: exact for contacts, shear layers and single shocks.
-
-        S* = (p+ - p- + rho- u- (S- - u-) - rho+ u+ (S+ - u+)) / (rho- (S- - u-) - rho+ (S+ - u+)), and on the side K of S*
-        F* = (S* ((S - u) q - p D(u)) + S p* D(S*)) / (S - S*),  D(u) = (0, n, u),  p* = p + rho (S - u) (S* - u), which is
-        (a p+ - b p- - a b (u+ - u-)) / (a - b) of both sides, a = rho- (S- - u-), b = rho+ (S+ - u+),
-        where the waves leave to both sides, else F(q).  Toro, Spruce & Speares 1994; Toro 2009, section 10.4."""
-        return self.hllc_with(l, r, n, 1.0)
-
-    def hllc_shock_stable(self, l: Components, r: Components, n: Components) -> tuple:
-        """`hllc` with p+ - p- in S* times `shock_stability.pressure_share`: strong shocks along a grid stay straight, contacts
-        and shear layers are exact. Formula and sources there."""
-        return self.hllc_with(l, r, n, self.pressure_share(l, r, n))
-
-    def pressure_share(self, l, r, n):
-        """The share of the jump of pressure in what moves gas across a face: see `shock_stability.pressure_share`."""
-        return pressure_share(*((*split_along(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q))) for q in (l, r)))
-
-    def hllc_with(self, l, r, n, share):
-        """`hllc` with a share of the jump of pressure in S*."""
-        slow, fast = self.signal_speeds(l, r, n)
-        ul, ur = (dot(self.velocity(q), n) for q in (l, r))
-        pl, pr = self.pressure(l), self.pressure(r)
-        a, b = l[0] * (slow - ul), r[0] * (fast - ur)
-        k = 1 / (a - b)
-        middle, total = (share * (pr - pl) + (a * ul - b * ur)) * k, (a * pr - b * pl - a * b * (ur - ul)) * k
-        left = middle >= 0
-        q = tuple(np.where(left, x, y) for x, y in zip(l, r))
-        u, p, s = (np.where(left, x, y) for x, y in ((ul, ur), (pl, pr), (slow, fast)))
-        push, between, k = s * total, (slow < 0) & (fast > 0), 1 / (s - middle)
-        return tuple(np.where(between, (middle * ((s - u) * x - p * d) + push * e) * k, u * x + p * d)
-                     for x, d, e in zip(q, (0.0, *n, u), (0.0, *n, middle)))
 
     def roe(self, l: Components, r: Components, n: Components) -> tuple:
         """Roe's linearisation: exact for contacts, shear layers and single shocks.
@@ -262,11 +181,6 @@ class Euler(Law):
         u = dot(v, n)
         mass = (l[0] + r[0]) / 2 * u
         return (mass, *(mass * a + p * b for a, b in zip(v, n)), mass * (l[-1] / l[0] + r[-1] / r[0]) / 2 + p * u)
-
-
-def conserved(dim):
-    """Names of the conserved variables, those that each of Euler's functions takes."""
-    return ("rho", *("rho_u", "rho_v", "rho_w")[:dim], "E")
 
 
 def entropy_fixed(speed, l, r):

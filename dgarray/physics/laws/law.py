@@ -14,7 +14,7 @@ from .units import units_of
 
 
 class Law(Keywords):
-    """A hyperbolic system  C(m) dq/dt + div F(q, x, m) = s(q, x, t, m).
+    """A hyperbolic system  C(m) dq/dt + div F(q, x, m) + A(q) div b(q) = s(q, x, t, m); most have no b.
 
     A law states its physics as functions over tuples of components, in plain NumPy.  Each function asks for its arguments
     by name: `q` the state, `n` a direction (not necessarily a unit vector), `x` the position, `t` the time, `m` the law's
@@ -35,8 +35,9 @@ class Law(Keywords):
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber, and hllc_shock_stable, roe_shock_stable, hlld_shock_stable
                  (l, r, n, ml, mr) -> the numerical fluxes of these names
-    products     (l, r, n) -> nonconservative products at l of a jump from l to r, linear in n: A(l) times a mean of l and r, so
-                 that products(q, q, n) summed over a closed surface is zero; for the split form of tensor-product DG only
+    product_flux (q, n) -> b(q) . n, linear in n, and products (q, b) -> A(q) b: nonconservative products, linear in b. Each
+                 side of a face has its own A(q) times one b*, which numerical fluxes of the law may return behind the
+                 components of F*; else it is the mean of both sides. For finite volumes and the split form of TensorDG
     entropy_variables (q) -> w = dS/dq of the law's convex entropy S;  from_entropy_variables (w, q) -> the state with these w;
                  variables on which S does not depend are those of q. Laws that have it have `internal_energy`, too
     speeds       (q, n) -> smallest and largest eigenvalue of C^-1 dF/dq . n; by default -wave_speed and wave_speed
@@ -46,6 +47,8 @@ class Law(Keywords):
     primitive    (q) -> primitive variables w, named by primitive_variables; conservative (w) -> q
     characteristic   (q, mean, n) -> waves w of a difference q of states, the left eigenvectors of dF/dq . n at the state `mean`
                  times q, n a unit normal; from_characteristic (w, mean, n) -> q
+    entering     (q, given, n) -> the state at a boundary with the outward unit normal n, q inside, with the waves that enter
+                 those of the state `given`: what `far_field` and `inflow` are
     derived      {name of a function of q that gives a number at every point: text}, fields that pictures may show
     curls        {name: (vector, text)}, fields |curl vector| that pictures on grids may show
     gradients    {name: (variable, text)}, fields |grad variable| that pictures may show in grey
@@ -57,6 +60,8 @@ class Law(Keywords):
     admissible   (q, x, t, m) -> whether the state makes sense, e.g. density above zero; a run stops where it does not
     positive_quantities (q) -> {name: value}, numbers that are positive where a state is admissible: errors name them
     internal_energy (q, m) -> density of the internal energy: the variable E less other energies, positive in admissible states
+    together     whether what is done to a state must be one linear thing for all variables: a limiter of each variable by
+                 itself makes waves of pressure where two fluids meet
     positive_speed  (l, r, n, m) -> speed s of Rusanov's flux that keeps states admissible where dt/h s <= 1; by default the
                  larger wave speed
     sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D
@@ -94,6 +99,8 @@ class Law(Keywords):
     ranocha: Any = None
     kennedy_gruber: Any = None
     products: Any = None
+    product_flux: Any = None
+    together: bool = False
     entropy_variables: Any = None
     from_entropy_variables: Any = None
     speeds: Any = None
@@ -103,6 +110,7 @@ class Law(Keywords):
     conservative: Any = None
     characteristic: Any = None
     from_characteristic: Any = None
+    entering: Any = None
     derived: dict[str, str] = {}
     curls: dict[str, tuple[str, str]] = {}
     gradients: dict[str, tuple[str, str]] = {}

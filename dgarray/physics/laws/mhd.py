@@ -84,7 +84,7 @@ class MHD(Law):
         if self.rate == 0:
             self.source = self.damping = None
         if not powell:
-            self.products = None
+            self.products = self.product_flux = None
         self.say_units(units)
 
     def __repr__(self):
@@ -309,15 +309,19 @@ class MHD(Law):
                  for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
         return (mass, *momentum, energy, *field, self.cleaning_speed ** 2 * (bl + br) / 2)
 
-    def products(self, l, r, n):
-        """Powell's terms and the work of psi on the field, at l: {Bn} (0, B, v . B, v, 0) + {psi} (0, 0, Bn, 0, 0).
+    def product_flux(self, q, n):
+        """(Bn, psi n): what Powell's terms and the work of psi take the divergence of."""
+        return (self.along(q[self.field], n), *(q[8] * k for k in n))
 
-        With Tadmor's condition for `ranocha` entropy is conserved: (w+ - w-) . F + w+ . products(r, l) - w- . products(l, r)
-        = Psi+ - Psi-.  Powell et al. 1999; Dedner et al. 2002 (psi); Bohm et al. 2020, J. Comput. Phys. 422."""
-        v, B = self.velocity(l), l[self.field]
-        Bn = (self.along(B, n) + self.along(r[self.field], n)) / 2
-        work = dot(v, B) * Bn + self.along(B, n) * (l[8] + r[8]) / 2
-        return (0.0 * l[0], *(b * Bn for b in B), work, *(u * Bn for u in v), 0.0 * l[8])
+    def products(self, q, b):
+        """Powell's terms and the work of psi on the field: b0 (0, B, v . B, v, 0) + (0, 0, B . b', 0, 0), b = (b0, b').
+
+        With the mean b of l and r and Tadmor's condition for `ranocha` entropy is conserved:
+        (w+ - w-) . F + (w+ . A(r) - w- . A(l)) b = Psi+ - Psi-.
+        Powell et al. 1999; Dedner et al. 2002 (psi); Bohm et al. 2020, J. Comput. Phys. 422."""
+        v, B, Bn = self.velocity(q), q[self.field], b[0]
+        work = dot(v, B) * Bn + dot(B[:self.dim], b[1:])
+        return (0.0 * q[0], *(c * Bn for c in B), work, *(u * Bn for u in v), 0.0 * q[8])
 
     def hlld(self, l: Components, r: Components, n: Components) -> tuple:
         """Five waves: two fast ones, two of Alfven and the contact; a contact or an Alfven wave alone is exact.  Bn and psi are
