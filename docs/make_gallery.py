@@ -112,8 +112,8 @@ ENTRIES = {
     "room": Entry({}, 0.002, {"variable": "p", "time": 0.014}, text=(
         "The ceiling returns a weaker wave than the floor. On the right the layer in the open window.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
-    "maxwell_cavity": Entry({"order": 4, "m": 2, "n": 1, "p": 1}, 0.2, {"variable": "Ez", "time": 0.4, "slice": "z=0.3"},
-                            ((2, 3), 2)),
+    "maxwell_cavity": Entry({"order": 4, "cells": 2, "m": 2, "n": 1, "p": 1, "until": 1.0, "start": "projection"}, 0.2,
+                            {"variable": "Ez", "time": 0.4, "slice": "z=0.3"}, ((2, 3), 2)),
     "tm_cavity": Entry({"order": 5, "m": 2, "n": 1}, 0.1, {"variable": "Ez", "time": 0.9, "mesh": True}, ((2, 3, 4), 3)),
     "supersonic_vortex": Entry({"order": 2}, 1.0, {"variable": "rho", "time": 3.0, "mesh": True}, ((1, 2, 3), 2)),
     "isentropic_vortex": Entry({"order": 3}, 0.5, pictures.vortex, ((1, 2, 3), 2),
@@ -182,7 +182,7 @@ MORE = {
                                   partial(pictures.obstacles, dpi=130)),
     "pictures/kelvin_helmholtz.png": (lambda: cases.kelvin_helmholtz(order=4, cells=40, until=2.0), None,
                                       partial(pictures.field, variable="rho", dpi=100)),
-    "pictures/maxwell_cavity.png": (lambda: cases.maxwell_cavity(order=4, cells=5, m=3, n=2, p=2), 0.5,
+    "pictures/maxwell_cavity.png": (lambda: cases.maxwell_cavity(order=4, cells=5, m=3, n=2, p=2, until=1.0), 0.5,
                                     partial(pictures.field, variable="Ez", time=0.5, slice=["x=0.5", "y=0.25", "z=0.5"],
                                             colorbar=False)),
     "pictures/surface_currents.png": (
