@@ -60,7 +60,6 @@ def maxwell_cavity(order=4, level=0, cells=None, m=4, n=3, p=3, width=1.0, depth
 def cuboid(level, cells, sides):
     """The box [0, width] x [0, depth] x [0, height]: the paper's mesh of that level, or bricks of six tetrahedra."""
     if cells is not None:
-        check_numbers(least=1, whole=True, cells=cells)
         return box((0, 0, 0), sides, (cells * 2**level,) * 3)
     if level >= MESHES:
         raise ValueError(f"level={level} is not allowed; the paper has {MESHES} meshes, levels 0 to {MESHES - 1}. More: give "
