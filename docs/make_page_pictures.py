@@ -87,7 +87,7 @@ def layers():
         return 0.0, 0.0, np.exp(-20 * (x[0] ** 2 + x[1] ** 2))
 
     def fields(mesh, condition):
-        ds = dg.Simulation(mesh, dg.Maxwell(2), dg.TensorDG(3), condition, spot, until=6.0, dt=0.01,
+        ds = dg.Simulation(mesh, dg.Maxwell(2), dg.TensorDG(3), condition, spot, until=5.0, dt=0.01,
                            record={"inside": dg.Points(places, 5)}).run()
         return ds.dg.record("inside")
 
@@ -100,7 +100,7 @@ def layers():
                                    ("10 cells of layer", dg.pml(inside, 2.5, 10), dg.pec)):
         ax.semilogy(far.time, energy(fields(mesh, condition) - far) / energy(far)[0], label=label)
     ax.set(xlabel="t", ylabel="energy that came back", ylim=(1e-12, 3))
-    ax.legend(fontsize="small", frameon=False, loc="lower right")
+    ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     ax.grid(color="0.92")
     return ax.figure
 
