@@ -62,8 +62,8 @@ def page(name, description, note, more, commands, python, rows):
 
 
 def by_hand(name, part):
-    """The lines of a page between `<!-- part -->` and `<!-- end -->`, these included; none where there is no page yet."""
-    path, begin, end = FOLDER / f"{name}.md", f"<!-- {part} -->", "<!-- end -->"
+    """The lines of a page between `<!--part-->` and `<!--end-->`, these included; none where there is no page yet."""
+    path, begin, end = FOLDER / f"{name}.md", f"<!--{part}-->", "<!--end-->"
     text = path.read_text().partition(begin)[2].partition(end)[0] if path.exists() else "\n\n"
     return [begin + text + end]
 

@@ -573,9 +573,12 @@ def computes(operator):
 
 
 def table(head, rows, columns, cells):
-    """A table in Markdown; cells: function of row and column."""
+    """A table in Markdown; cells: function of row and column. Rows with the same cells are one."""
+    same = {}
+    for row in rows:
+        same.setdefault(" | ".join(cells(row, column) for column in columns), []).append(row)
     lines = [f"| {head} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    return "\n".join([*lines, *(f"| {row} | {' | '.join(cells(row, column) for column in columns)} |" for row in rows)])
+    return "\n".join([*lines, *(f"| {'; '.join(names)} | {text} |" for text, names in same.items())])
 
 
 def ranges(numbers):
