@@ -264,7 +264,7 @@ def obstacles(ds, path, time=2.0, dpi=WIDTH / 7.2, high=0.1):
     ax = axes(7.2, 5.0)
     ds.dg.plot("Ez", time, ax, limits=(-high, high), colorbar=False)
     ax.set_facecolor("0.5")
-    ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), aspect=25, pad=0.02)
+    ax.figure.colorbar(ax.collections[0], ax=ax, label=label(ds, "Ez"), aspect=25, pad=0.02, extend="both")
     ax.figure.savefig(path, dpi=dpi)
 
 

@@ -230,10 +230,10 @@ def draw(ds, plot, path):
 
 
 def small(path, most):
-    """Write the picture with its colours rounded to multiples of 2, 3, ... 10 of 255 until it has at most `most` bytes."""
+    """Write the picture with its colours rounded to multiples of 2, 4, ... 10 of 255 until it has at most `most` bytes."""
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
-    for step in (2, 3, 4, 5, 6, 8, 10):
+    for step in (2, 4, 6, 8, 10):
         rounded = np.minimum((pixels + step // 2) // step * step, 255)
         Image.fromarray(rounded.astype("uint8")).save(path, optimize=True)
         if path.stat().st_size <= most:

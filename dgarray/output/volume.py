@@ -31,6 +31,7 @@ window.AddRenderer(vtkRenderer())
 window.Render()
 """
 WINDOW, DPI = (1200, 900), 150
+OPTIONS = "slice", "surface", "limits", "mesh", "cmap", "colorbar", "log", "camera"
 # Leave room for the labels and for the colour bar below.
 ZOOM, RAISED = 0.88, 0.1
 # Shares of the text sizes in the height of the window.
@@ -55,7 +56,10 @@ class Scene:
     nothing can be rendered."""
 
     def __init__(self, ds, variable, slice=None, surface=None, limits=None, mesh=False, cmap=None, colorbar=True,
-                 log=False, camera="iso", off_screen=None):
+                 log=False, camera="iso", off_screen=None, **more):
+        for name in more:
+            choose("option", name, OPTIONS, " for views in 3D (one slice, such as slice=\"z=0\" or --slice z=0, has others); "
+                   "they have")
         pyvista = _pyvista()
         check_rendering()
         datasets, given, ds = listed(ds), ds, listed(ds)[0]
