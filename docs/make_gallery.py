@@ -166,6 +166,7 @@ ENTRIES = {
     "field_loop": Entry({"cells": 64, "scheme": "weno"}, None, {"variable": "Bx"}),
     "current_sheet": Entry({"cells": 100}, None, {"variable": "By"}),
     "shock_bubble": Entry({"cells": 128}, None, {"variable": "rho"}),
+    "helium_bubble": Entry({}, 2.5e-4, {"variable": "schlieren", "time": 5e-4}),
     "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, {"variable": "Bz"}, (None, 2)),
     "linear_waves": Entry({"dim": 2, "cells": 32}, None, pictures.disturbance, (None, 2)),
     "brio_wu": Entry({"cells": 400}, None, pictures.compound_wave, command={"variable": "rho"}),

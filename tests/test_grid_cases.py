@@ -18,7 +18,8 @@ SMALL = [
     ("brio_wu", {"cells": 30}), ("ryu_jones", {"cells": 30}), ("orszag_tang", {"cells": 12}), ("mhd_blast", {"cells": 12}),
     ("mhd_blast", {"dim": 3, "cells": 6}), ("mhd_rotor", {"cells": 12}), ("mhd_rotor", {"test": "second", "cells": 12}),
     ("sod_grid", {"cells": 30}), ("sod_grid", {"dim": 3, "axis": "z", "cells": 12}), ("field_loop", {"cells": 8}),
-    ("current_sheet", {"cells": 12}), ("mhd_kelvin_helmholtz", {"cells": 6}), ("shock_bubble", {"cells": 12})]
+    ("current_sheet", {"cells": 12}), ("mhd_kelvin_helmholtz", {"cells": 6}), ("shock_bubble", {"cells": 12}),
+    ("helium_bubble", {"cells": 6, "until": 1e-4})]
 ON_GRIDS = sorted({name for name, _ in SMALL})
 # The largest step, for the errors stored below.
 SWEEPS = {"cfl": 1.0}
