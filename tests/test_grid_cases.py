@@ -291,6 +291,17 @@ def test_a_bubble_rolls_up():
 
 
 @pytest.mark.thorough
+def test_helium_is_as_fast_as_in_the_laboratory():
+    """Haas and Sturtevant measured 900, 393, 170, 113, 145 and 230 m/s; the incident shock is exact."""
+    found = run(cases.helium_bubble, cells=32)[0].report["results"]
+    measured = {"refracted_shock": 900, "transmitted_shock": 393, "upstream_initial": 170, "upstream_final": 113,
+                "downstream_initial": 145, "jet": 230}
+    assert found["incident_shock"] == pytest.approx(1.22 * (1.4 * 287 * 293.15) ** 0.5, rel=0.02)
+    for name, speed in measured.items():
+        assert found[name] == pytest.approx(speed, rel=0.12), name
+
+
+@pytest.mark.thorough
 def test_a_loop_keeps_its_field():
     """Second order keeps most of the energy of the field over a crossing, first order little; the cleaning makes none."""
     left = {scheme: run(cases.field_loop, cells=24, until=1.0, scheme=scheme)[0].report["results"]["field_energy_left"]
