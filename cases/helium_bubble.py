@@ -17,7 +17,7 @@ TIMES = {"upstream_initial": (1e-5, 8e-5), "upstream_final": (4e-4, 9e-4), "down
          "jet": (1.4e-4, 2.4e-4)}
 
 
-def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van-leer", until=1e-3):
+def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van-leer", variables="auto", until=1e-3):
     """A shock in air runs to the left over a cylinder of helium, through which a jet of air breaks: Haas and Sturtevant's
     experiment, in SI units.
 
@@ -29,7 +29,7 @@ def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van
     both ends.
 
     cells: across half the channel, square cells along it; mach: 1.22 in the source
-    scheme: first-order or muscl; flux: rusanov, hll or hllc; limiter: as for FiniteVolume
+    scheme: first-order or muscl; flux: rusanov, hll or hllc; limiter, variables: as for FiniteVolume
     results: mean velocities to the left, m/s. Of shocks on the axis: incident, refracted (in the helium), transmitted (in the
     air behind). Of the bubble's edges, by half the volume: the upstream one at first (10 to 80 microseconds after the shock
     has met it) and at last (400 to 900), the downstream one (140 to 240), the jet's head on the axis (140 to 240)
@@ -73,7 +73,8 @@ def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van
         return {name: speed for name, speed in found.items() if speed is not None}
 
     sides = {"left": outflow, "right": outflow, "bottom": wall, "top": wall}
-    return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter), sides, initial, flux=flux_named(flux),
+    method = FiniteVolume(scheme, limiter=limiter, variables=variables)
+    return Simulation(grid, law, method, sides, initial, flux=flux_named(flux),
                       until=until, record=records, case="helium_bubble", results=results)
 
 

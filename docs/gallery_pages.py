@@ -12,7 +12,7 @@ SUBJECTS = {
         "scattering_cylinder", "aircraft", "dipole", "beam_lens", "maxwell_cavity", "tm_cavity", "hex_cavity", "hex_pml",
         "hex_zones", "disc_cavity", "ball_cavity", "hermite_cavity"],
     "Sound": ["acoustic_pulse", "room", "hermite_acoustics", "hermite_lens"],
-    "Shocks in gases": ["sod", "sod_grid", "shu_osher", "double_mach", "forward_step", "shock_bubble"],
+    "Shocks in gases": ["sod", "sod_grid", "shu_osher", "double_mach", "forward_step", "shock_bubble", "helium_bubble"],
     "Smooth flows of gases": [
         "supersonic_vortex", "isentropic_vortex", "vortex_curved", "cylinder_flow", "kelvin_helmholtz", "taylor_green"],
     "Magnetohydrodynamics": [

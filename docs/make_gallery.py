@@ -168,6 +168,7 @@ ENTRIES = {
     "field_loop": Entry({"cells": 64, "scheme": "weno"}, None, {"variable": "Bx"}),
     "current_sheet": Entry({"cells": 192, "until": 3.0}, None, errors.islands, command={"variable": "current"}),
     "shock_bubble": Entry({"cells": 128}, None, {"variable": "rho"}),
+    "helium_bubble": Entry({}, 2.5e-4, {"variable": "schlieren", "time": 5e-4}),
     "alfven_wave": Entry({"dim": 2, "cells": 16, "scheme": "weno"}, None, errors.across, (None, 2), {"variable": "Bz"}, text=(
         "The second-order scheme after five periods; the command draws the third-order one after one.")),
     "linear_waves": Entry({"dim": 2, "cells": 32}, None, errors.disturbance, (None, 2), {"variable": "rho"}),

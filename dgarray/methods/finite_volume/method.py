@@ -87,7 +87,7 @@ class FiniteVolume(Method):
 
     def chosen_variables(self, law):
         """The variables that are reconstructed for a law. Raises ValueError where the law does not have them."""
-        has = {"conserved": True, "primitive": law.primitive is not None and law.conservative is not None,
+        has = {"conserved": not law.together, "primitive": law.primitive is not None and law.conservative is not None,
                "characteristic": law.characteristic is not None and law.from_characteristic is not None}
         wanted = "characteristic" if self.scheme == "weno" else "primitive"
         if self.variables == "auto":

@@ -38,7 +38,7 @@ class MHD(Law):
                       psi are: (0, B, v . B, v, 0) div B + (0, 0, B . grad psi, 0, 0) on the left.  With them entropy is
                       conserved also where div B is not zero; momentum, energy and field are then conserved up to that error
                       only.
-                      For the split form of `TensorDG`
+                      For `FiniteVolume` and the split form of `TensorDG`
 
     Initial and boundary states are of conserved variables: conservative((rho, u, v, w, p, Bx, By, Bz)) makes them, psi = 0.
     ValueError for other arguments.  hlld takes a unit normal.
