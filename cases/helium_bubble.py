@@ -73,8 +73,9 @@ def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van
         return {name: speed for name, speed in found.items() if speed is not None}
 
     sides = {"left": outflow, "right": outflow, "bottom": wall, "top": wall}
-    return Simulation(grid, law, FiniteVolume(scheme, limiter=limiter, variables=variables), sides, initial, flux=flux_named(flux),
-                      until=until, record=records, case="helium_bubble", results=results)
+    method = FiniteVolume(scheme, limiter=limiter, variables=variables)
+    return Simulation(grid, law, method, sides, initial, flux=flux_named(flux), until=until, record=records,
+                      case="helium_bubble", results=results)
 
 
 def crossing(x, values):
