@@ -74,8 +74,8 @@ def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van
 
     sides = {"left": outflow, "right": outflow, "bottom": wall, "top": wall}
     method = FiniteVolume(scheme, limiter=limiter, variables=variables)
-    return Simulation(grid, law, method, sides, initial, flux=flux_named(flux),
-                      until=until, record=records, case="helium_bubble", results=results)
+    return Simulation(grid, law, method, sides, initial, flux=flux_named(flux), until=until, record=records,
+                      case="helium_bubble", results=results)
 
 
 def crossing(x, values):

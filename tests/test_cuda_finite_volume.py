@@ -65,6 +65,18 @@ def test_steps_agree_with_the_array_expressions(device, law, dim, method, bounda
     assert (check is None) == (law == "varying")          # its wave rates stay, and no state of it is not admitted
 
 
+@pytest.mark.parametrize("method", [FIRST, MUSCL, dg.FiniteVolume(splitting=None)], ids=["first-order", "muscl", "unsplit"])
+def test_nonconservative_products(device, method):
+    """Two fluids: the fluxes have one component more than the state."""
+    law = dg.TwoFluid(2, fluids={"water": (4.4, 1.0), "air": (1.4, 0.0)})
+
+    def initial(x):
+        a, b = np.sin(2 * np.pi * x[0]), np.cos(2 * np.pi * x[1])
+        return law.state((2 + a, 0.5 * b, 0.3 * a, 2 + b), 0.5 + 0.4 * a * b)
+    expected, found, _ = both(device, simulation(law, method, CELLS[2], dg.wall, initial))
+    assert np.abs(expected - found).max() < 3e-14
+
+
 @pytest.mark.parametrize("scheme", ["first-order", "muscl", "weno"])
 def test_a_flux_that_is_zero_along_an_axis(device, scheme):
     """Advection along x in 2D: the sweeps along y read nothing."""
