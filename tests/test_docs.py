@@ -170,6 +170,22 @@ def test_gmsh_makes_the_mesh_of_its_page(tmp_path):
         assert made.measures.sum() == pytest.approx(kept.measures.sum(), abs=1e-4)
 
 
+def test_gmsh_makes_the_rod_of_its_page(tmp_path):
+    gmsh = pytest.importorskip("gmsh", exc_type=ImportError)
+    page, kept = (DOCS / "open-space-and-media.md").read_text(), dg.read_mesh(DOCS / "meshes" / "rod.msh")
+    (tmp_path / "rod.geo").write_text(re.search(r"^```c\n(// rod.geo\n.*?)^```$", page, re.S | re.M)[1])
+    gmsh.initialize()
+    gmsh.open(str(tmp_path / "rod.geo"))
+    gmsh.model.mesh.generate(2)
+    gmsh.model.mesh.setOrder(3)
+    gmsh.write(str(tmp_path / "rod.msh"))
+    gmsh.finalize()
+    made = dg.read_mesh(tmp_path / "rod.msh")
+    assert made.order == kept.order and {*made.regions} == {*kept.regions}
+    for name in kept.regions:
+        assert made.measures[made.regions[name]].sum() == pytest.approx(kept.measures[kept.regions[name]].sum(), abs=1e-4)
+
+
 @pytest.fixture(scope="module")
 def gallery():
     pytest.importorskip("matplotlib")

@@ -54,12 +54,16 @@ def test_records_have_units():
 
 def test_fields_of_a_gas_have_units_of_their_own():
     law = dg.Euler(1, units="SI")
-    ds = dg.Simulation(dg.interval(0, 1, 4), law, dg.NodalDG(1), dg.wall,
-                       lambda x: law.conservative((1.2, 10.0 + 0 * x[0], 1e5)), kernels="array").run(until=1e-5)
+    sim = dg.Simulation(dg.interval(0, 1, 4), law, dg.NodalDG(1), dg.wall,
+                        lambda x: law.conservative((1.2, 10.0 + 0 * x[0], 1e5)), kernels="array")
+    ds = sim.run(until=1e-5)
     found = {name: label(with_field(ds, name), name) for name in ("pressure", "mach", "sound_speed", "u", "E")}
     assert found == {"pressure": "pressure (Pa)", "mach": "Mach number", "sound_speed": "speed of sound (m/s)",
                      "u": "velocity, x component (m/s)", "E": "total energy density (J/m^3)"}
     assert with_field(ds, "pressure").pressure[0].values == pytest.approx(1e5)
+    without = sim.replace(law=dg.Euler(1)).run(until=1e-5)
+    assert label(with_field(without, "mach"), "mach") == "Mach number", "a pure number has no unit in any system"
+    assert label(with_field(without, "pressure"), "pressure") == "pressure (normalised)"
 
 
 def test_a_law_of_ones_own():

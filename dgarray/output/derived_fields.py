@@ -39,7 +39,8 @@ def with_field(ds, name):
     with np.errstate(all="ignore"):          # of a state that is not admissible
         field = getattr(law, name)(q) if name in derived else law.primitive(q)[components.index(name)]
     kept = {key: value for key, value in ds[law.variables[0]].attrs.items() if key in ("mesh", "location")}
-    units, text = law.units.get(name, "normalised"), derived.get(name) or PRIMITIVE.get(name, name)
+    plain = "1" if law.si.get(name) == "1" else "normalised"          # a pure number has no unit in any system
+    units, text = law.units.get(name, plain), derived.get(name) or PRIMITIVE.get(name, name)
     return ds.assign({name: field.assign_attrs(kept | {"units": units, "long_name": text})})
 
 

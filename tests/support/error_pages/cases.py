@@ -60,7 +60,7 @@ GROUPS["Cases and scripts"] = [
     Wrong("A zero wave number", "run maxwell_sphere --set ka=0", "positive number"),
     Wrong("A negative level", "run maxwell_sphere --set level=-1", "whole number, 0 or more"),
     Wrong("A value that is not a number", "run tm_cavity --set cells=ten", "--set cells: 'ten' is not .*a number, such as 3"),
-    Wrong("A switch that is not true or false", "run sod --set positivity=perhaps", "give true or false"),
+    Wrong("A switch that is not true or false", "run hermite_cavity --set derivatives=perhaps", "give true or false"),
     Wrong("A fractional number of cells", "run tm_cavity --set cells=1.5", "cells must be whole numbers from 1"),
     Wrong("Half a mode", "run tm_cavity --set m=0.5", "m=0.5 is not allowed; it must be a whole number, 1 or more"),
     Wrong("Zero waves", "run advection_wave --set waves=0", "waves=0 is not allowed; it must be a whole number, 1 or more"),
