@@ -163,7 +163,7 @@ def test_water_drives_a_shock_into_air(method):
     assert np.allclose(w[1][star], exact.velocity, rtol=0.03) and np.allclose(w[2][star], exact.pressure, rtol=0.1)
 
 
-def test_what_is_refused():
+def test_what_is_refused_and_said(capsys):
     law, grid, initial = dg.TwoFluid(2, fluids=LIQUID), dg.Grid((0, 0), (1, 1), (8, 8)), (1000.0, 0.0, 0.0, 1e5)
     squares = dg.rectangle(cells=2, shape="quadrilateral")
     lobatto = dict(order=2, nodes="lobatto", volume_flux=dg.central)
@@ -190,5 +190,7 @@ def test_what_is_refused():
         pulled(-7e8)
     tension = pulled(-1e8)
     assert np.allclose(law.pressure(tuple(tension[name].values[-1] for name in law.variables)), -1e8)
+    dg.explain(law)
+    assert "F*_Pi" in (said := capsys.readouterr().out) and "A_Gamma = " in said and "b*0 = " in said
     assert np.allclose(law.share(law.state(initial, 0.3)), 0.3) and repr(law) == (
         "TwoFluid(dim=2, fluids={'water': (4.4, 600000000.0), 'air': (1.4, 0.0)})")
