@@ -28,9 +28,18 @@ def law_formulas(law, flux=upwind):
     """The call that makes the law, and the formulas of its functions, a list of lines."""
     given, name = inputs(law), "rusanov" if flux is upwind and law.upwind is None else flux.__name__
     sides = {"l": given["q"], "r": given["q"], "n": law.dim, "x": law.dim, "t": None, "ml": given["m"], "mr": given["m"]}
+    star, divided = [f"F*_{v}" for v in law.variables], {"q": given["q"], "n": law.dim}
+    count = 0 if law.products is None else len(Pointwise(law.product_flux, divided, "b").graph.outputs)
+    if count and len(Pointwise(flux(law), sides, name).graph.outputs) > len(star):
+        star += [f"b*{i}" for i in range(count)]
     parts = [("flux in the direction n", law.flux, given, [f"F_{v}" for v in law.variables]),
-             (f"numerical flux ({name}); - inside, + outside", flux(law), sides, [f"F*_{v}" for v in law.variables]),
+             (f"numerical flux ({name}); - inside, + outside", flux(law), sides, star),
              ("largest wave speed along n", law.wave_speed, given, ["speed"])]
+    if count:
+        parts += [("b, of which nonconservative products A div b take the divergence", law.product_flux, divided,
+                   [f"b{i}" for i in range(count)]),
+                  ("nonconservative products A b", law.products, {"q": given["q"], "b": count},
+                   [f"A_{v}" for v in law.variables])]
     if law.capacity is not None:
         def entries(m):
             return tuple(named(call(law.capacity, dict(m=m)), law.variables).values())

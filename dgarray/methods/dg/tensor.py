@@ -98,6 +98,14 @@ class TensorDG(DG):
         return self.volume_flux is not None
 
     @property
+    def at_shocks(self):
+        if self.volume_flux is None or self.limiting.limiter or self.limiting.positivity or self.shock_capturing == 1:
+            return super().at_shocks
+        if self.shock_capturing is None:
+            return "where there are shocks take shock_capturing=0.5, or up to 1.0 where they are strong or fluids meet"
+        return "where shocks are strong or fluids meet take a larger share of finite volumes, up to shock_capturing=1.0"
+
+    @property
     def limiting(self):
         """The options of the limiter, a `LimiterOptions`."""
         return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)

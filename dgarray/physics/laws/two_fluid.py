@@ -96,10 +96,8 @@ class TwoFluid(Gas):
 
     def admissible(self, q):
         """Whether density, p + p_inf and Gamma are positive."""
-        good = True
-        for value in self.positive_quantities(q).values():
-            good = good & (value > 0)
-        return good
+        rho, total, gamma = self.positive_quantities(q).values()
+        return (rho > 0) & (total > 0) & (gamma > 0)
 
     def positive_quantities(self, q):
         """{"rho": density, "pressure + p_inf": p + p_inf, "Gamma": Gamma}; the second is positive where rho c^2 is."""
