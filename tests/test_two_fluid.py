@@ -35,8 +35,12 @@ def drifting(law, densities, p, u):
 @pytest.mark.parametrize("dim, method", [(1, name) for name in VOLUMES] + [(2, name) for name in [*VOLUMES, *SPLIT]])
 def test_pressure_and_velocity_stay_at_interfaces(fluids, densities, p, u, dim, method):
     law, split = dg.TwoFluid(dim, fluids=fluids), method in SPLIT
-    mesh = (dg.rectangle(cells=4, periodic=True, shape="quadrilateral") if split else
-            dg.Grid((0,) * dim, (1,) * dim, (24,) * dim, periodic=True))
+    if split:
+        mesh = dg.rectangle(cells=4, periodic=True, shape="quadrilateral")
+        if fluids is GASES:          # with mortars around a cell inside
+            mesh = mesh.refined([int(np.abs(mesh.centroids - 0.4).sum(axis=1).argmin())])
+    else:
+        mesh = dg.Grid((0,) * dim, (1,) * dim, (24,) * dim, periodic=True)
     for flux in (dg.hllc, dg.hll, dg.rusanov) if dim == 1 else (dg.hllc,):
         sim = dg.Simulation(mesh, law, (SPLIT | VOLUMES)[method], initial=drifting(law, densities, p, u), flux=flux,
                             until=(0.005 if split else 0.05) / u, kernels="array")

@@ -40,13 +40,19 @@ def varies(law):
 
 def entropy_functions(law):
     """The pointwise functions of a law (w of q: its entropy variables; q of w, q, near: the state at a mortar point, from
-    interpolated w and q and the mean q over the face); (None, None) of a law without them.
+    interpolated w and q and the mean q over the face); (None, None) of a law without them. Of a law whose variables stay
+    together w = q, and the state is the interpolated one, or where that is not admissible `near`.
 
     The state is that with the entropy variables w.  At strong shocks, where its density or internal energy is not within a
     factor of 2 of that of q, it is q; and `near` where that is not admissible."""
+    v = len(law.variables)
+    if law.together:
+        def sound(q, near):
+            good = call(law.admissible, dict(q=q))
+            return tuple(np.where(good, a, b) for a, b in zip(q, near))
+        return Pointwise(lambda q: q, {"q": v}, "state"), Pointwise(sound, {"w": v, "q": v, "near": v}, "state")
     if law.from_entropy_variables is None:
         return None, None
-    v = len(law.variables)
 
     def state(w, q, near):
         s = call(law.from_entropy_variables, dict(w=w, q=q))
