@@ -27,7 +27,9 @@ def written(path):
 
 
 def sync(path):
-    """Force a file or a folder through the operating system's cache."""
+    """Force a file or a folder through the operating system's cache. Windows cannot for what is not open for writing."""
+    if os.name == "nt":
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
