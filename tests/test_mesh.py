@@ -629,3 +629,11 @@ def test_memory_for_a_mesh_is_known_before_it_is_made(make, monkeypatch):
 def test_the_number_of_cells_is_known_without_limit():
     with pytest.raises(MeshError, match="would have 1e.300 cells"):
         rectangle(cells=1e200)
+
+
+@pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "mixed"])
+@pytest.mark.parametrize("chosen, said", [
+    (lambda x: x[0] < 0.5, None), (lambda x: x[0] < 0.55, "its border cuts "), (lambda x: x[0] > 3, "no cell's centre is")])
+def test_a_region_that_cuts_cells_is_noticed(shape, chosen, said, recwarn):
+    rectangle((0, 0), (1, 1), cells=(8, 8), shape=shape).with_regions({"slab": chosen})
+    assert [said in str(each.message) for each in recwarn] == ([True] if said else [])

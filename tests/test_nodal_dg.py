@@ -466,3 +466,19 @@ def test_array_kernels_stay_in_float32(law, monkeypatch):
     found.clear()
     operator.rhs(operator.state(np.ones(operator.shape)), 0.0)
     assert found == {"float32"}
+
+
+@pytest.mark.parametrize("law", [dg.Acoustics(2), dg.Maxwell(2)])
+def test_outflow_of_waves_is_noticed(law, recwarn):
+    """It feeds waves that come in by those that leave: their energy grows, where `absorbing` lets them out."""
+    energies = []
+    for condition in (dg.absorbing, dg.outflow):
+        assert not recwarn.list
+        def initial(x):
+            return tuple(np.exp(-10 * (x[0] ** 2 + x[1] ** 2)) * (name in ("p", "Ez")) for name in law.variables)
+        sim = dg.Simulation(dg.rectangle((-1, -1), (1, 1), cells=4), law, dg.NodalDG(2), condition, initial, until=4.0)
+        ds = sim.replace(backend="numpy", kernels="array").run()
+        first, last = (sum(ds.dg.norm(name, i) ** 2 for name in law.variables) for i in (0, -1))
+        energies.append(last / first)
+    assert energies[0] < 0.1 and energies[1] > 1
+    assert "'outflow' takes the whole state" in str(recwarn[0].message)

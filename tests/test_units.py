@@ -91,3 +91,11 @@ def test_refused(make, message):
     with pytest.raises(ValueError) as error:
         make()
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("given, said", [
+    ({"eps": 2.25}, "a relative one is given as eps=2.25 * 8.8541878"), ({"mu": {"a": 1.0}}, "mu=1.0 H/m"),
+    ({"eps": {"a": 80 * 8.854e-12}, "mu": 5000 * 1.2566e-6}, None)])
+def test_relative_constants_in_si_units_are_noticed(given, said, recwarn):
+    dg.Maxwell(2, units="SI", **given)
+    assert [said in str(each.message) for each in recwarn] == ([True] if said else [])

@@ -8,6 +8,7 @@ attribute `check` is asked before anything is computed: check(mesh, faces, law) 
 """
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Real
@@ -167,8 +168,9 @@ absorbing.flux = upwind
 def outflow(q: Components) -> Components:
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas.
 
-    A shock that crosses such a side in a slower gas spoils the inside on every mesh that does not lie along it: give the states
-    beside it by `far_field` or `prescribed`, or take a larger domain."""
+    Sound and electromagnetic waves go both ways: those that come in are fed by those that leave, and grow, so a run warns; take
+    `absorbing`.  A shock that crosses such a side in a slower gas spoils the inside on every mesh that does not lie along it:
+    give the states beside it by `far_field` or `prescribed`, or take a larger domain."""
     return q
 
 
@@ -390,6 +392,18 @@ def linear(law, condition):
 
 
 LINEAR = WeakKeyDictionary()          # {law: whether it is linear}, for tracing takes longer than the condition
+
+
+def check_leaving(mesh, faces, law):
+    """Warn of `outflow` for a linear law of several variables, whose waves go both ways."""
+    if law not in LINEAR:
+        LINEAR[law] = is_linear(law)
+    if LINEAR[law] and len(law.variables) > 1:
+        warnings.warn(f"'outflow' takes the whole state from inside: waves of {law!r} that come in there are fed by those that "
+                      "leave, and grow; give dgarray.absorbing, or an absorbing layer by pml", stacklevel=2)
+
+
+outflow.check = check_leaving
 
 
 def is_linear(law):

@@ -1,7 +1,9 @@
 """Maxwell's equations in 1D, 2D (TM, TE) and 3D."""
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from ..capacity import times
@@ -25,6 +27,15 @@ MEDIUM = {"E": "eps", "H": "mu"}
 
 MU_0 = 1.25663706127e-6                                # H/m, CODATA 2022
 VACUUM = 1 / (MU_0 * 299792458.0 ** 2), MU_0          # eps_0 in F/m, and mu_0
+RELATIVE = 5e5            # times that of vacuum from which eps or mu in SI units is taken for a relative one
+
+
+def warn_of_relative(name, value, unit, of_vacuum):
+    """Warn of numbers, one or those of regions, that in SI units are beyond every medium: relative ones, as a rule."""
+    for number in value.values() if isinstance(value, dict) else [value]:
+        if isinstance(number, Real) and number > RELATIVE * of_vacuum:
+            warnings.warn(f"{name}={number!r} {unit} with units='SI' is {number / of_vacuum:.3g} times that of vacuum; a "
+                          f"relative one is given as {name}={number!r} * {of_vacuum:.11g}", stacklevel=3)
 
 
 class Maxwell(Law):
@@ -66,6 +77,9 @@ class Maxwell(Law):
         self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
         vacuum = VACUUM if units == "SI" else (1.0, 1.0)
         eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
+        if units == "SI":
+            for name, value, unit, of_vacuum in (("eps", eps, "F/m", VACUUM[0]), ("mu", mu, "H/m", VACUUM[1])):
+                warn_of_relative(name, value, unit, of_vacuum)
         axes = {name: tuple("xyz".index(v[1]) for v in self.variables if v[0] == field) for field, name in MEDIUM.items()}
         self.parameters, self.tensors = tensors_apart({"eps": eps, "mu": mu, "sigma": sigma}, axes)
         allowed = {part: name for name in axes for part in (
