@@ -276,7 +276,9 @@ def gradient(ds, variable, time=None):
 def quotient(dg, variable, axis):
     """Units of a derivative along an axis."""
     above, below = dg.units(variable), dg.units(axis)
-    return above if below == UNITLESS else f"{'1' if above == UNITLESS else above}/({below})"
+    if below == UNITLESS:
+        return above
+    return f"{'1' if above == UNITLESS else above}/{below if below.isalnum() else f'({below})'}"
 
 
 def _position(ds, name, point):
