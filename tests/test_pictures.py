@@ -675,7 +675,8 @@ def stores(tmp_path_factory):
 
 @pytest.mark.parametrize("arguments, size", [
     ("2d.zarr a --limits -1,1e0 --mesh -o f.png", 1), ("3d.zarr a --slice z=0.5 --time 0.5 -o f.png", 1),
-    ("2d.zarr a --movie f.gif --fps 4 --limits -1,1", 3), ("3d.zarr a --slice x=0.5 --movie f.mp4", 3)])
+    ("2d.zarr b --log -o f.png", 1), ("2d.zarr a --movie f.gif --fps 4 --limits -1,1", 3),
+    ("3d.zarr a --slice x=0.5 --movie f.mp4", 3)])
 def test_the_command_writes_pictures_and_movies(arguments, size, stores, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     store, *rest = arguments.split()
