@@ -203,6 +203,7 @@ def test_outliers_do_not_set_the_colours_and_pulses_do():
     assert colour_range.spread(spiked, np.where(x > 0.9995, 0, 1))[3] < 1, "what is out of sight does not count"
     ranged = 10.0 ** (6 * x)
     assert colour_range.spread(ranged, log=True)[:2] == (1, 1e6)
+    assert colour_range.limits_for([(1e-16, 1.0, 1e-16, 1.0)], log=True)[:2] == (1e-16, 1.0)
 
 
 def test_zoom_draws_a_box_in_more_detail():
