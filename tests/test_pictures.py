@@ -203,6 +203,7 @@ def test_outliers_do_not_set_the_colours_and_pulses_do():
     assert colour_range.spread(spiked, np.where(x > 0.9995, 0, 1))[3] < 1, "what is out of sight does not count"
     ranged = 10.0 ** (6 * x)
     assert colour_range.spread(ranged, log=True)[:2] == (1, 1e6)
+    assert colour_range.limits_for([(1e-16, 1.0, 1e-16, 1.0)], log=True)[:2] == (1e-16, 1.0)
 
 
 def test_zoom_draws_a_box_in_more_detail():
@@ -675,7 +676,8 @@ def stores(tmp_path_factory):
 
 @pytest.mark.parametrize("arguments, size", [
     ("2d.zarr a --limits -1,1e0 --mesh -o f.png", 1), ("3d.zarr a --slice z=0.5 --time 0.5 -o f.png", 1),
-    ("2d.zarr a --movie f.gif --fps 4 --limits -1,1", 3), ("3d.zarr a --slice x=0.5 --movie f.mp4", 3)])
+    ("2d.zarr b --log -o f.png", 1), ("2d.zarr a --movie f.gif --fps 4 --limits -1,1", 3),
+    ("3d.zarr a --slice x=0.5 --movie f.mp4", 3)])
 def test_the_command_writes_pictures_and_movies(arguments, size, stores, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     store, *rest = arguments.split()

@@ -198,13 +198,15 @@ def test_what_is_refused_and_said(capsys):
                    {"a": (1.4, -1.0), "b": (1.4, 0.0)}, {"a": 1.4, "b": (1.4, 0.0)}):
         with pytest.raises(ValueError, match=r"is not allowed.*(gamma, p_inf|alike)"):
             dg.TwoFluid(2, fluids=fluids)
-    with pytest.raises(ValueError, match="fluid='oil' is not allowed; it must be 'water' or 'air'"):
-        law.state(initial, "oil")
+    for fluid in ("oil", 1.5, -0.1, float("nan"), None, [0.0, 2.0], np.array([0.5, np.nan]), {}):
+        with pytest.raises(ValueError, match="must be 'water' or 'air', or the volume fraction .* from 0 to 1"):
+            law.state(initial, fluid)
+    assert np.array_equal(law.state(initial, [0.0, 1.0])[-1], [law.state(initial, fluid)[-1] for fluid in ("air", "water")])
 
     def pulled(p):
         start = law.state((1000.0, 0.0, 0.0, p), "water")
         return dg.Simulation(grid, law, dg.FiniteVolume(), dg.wall, lambda x: start, kernels="array").run(1e-5)
-    with pytest.raises(ValueError, match=r"pressure \+ p_inf = -1e\+08"):
+    with pytest.raises(ValueError, match=r"pressure \+ p_inf = -1e\+08.*; of rho, u, v, p, Gamma, Pi law.conservative"):
         pulled(-7e8)
     tension = pulled(-1e8)
     assert np.allclose(law.pressure(tuple(tension[name].values[-1] for name in law.variables)), -1e8)

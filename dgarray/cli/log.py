@@ -16,7 +16,7 @@ def log_file(options):
 
     Raises ValueError where it cannot be written. Before --ranks starts the processes nothing is written: the first of them
     writes."""
-    path = getattr(options, "log", None)
+    path = getattr(options, "log_file", None)
     if path is None or (getattr(options, "ranks", None) or 1) > 1 and processes() == 1:
         yield
         return

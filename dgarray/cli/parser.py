@@ -244,7 +244,8 @@ def add_run_options(parser):
 
 
 def add_log(parser):
-    parser.add_argument("--log", metavar="FILE", help="append progress and messages, with their times, to this file")
+    parser.add_argument("--log", dest="log_file", metavar="FILE",
+                        help="append progress and messages, with their times, to this file")
 
 
 class Stopped:
@@ -298,7 +299,7 @@ def main(arguments=None):
 def spoken_once(options):
     """While entered, rank 0 of several speaks and writes for all."""
     if processes() > 1 and rank_of_several() > 0:
-        vars(options).update({name: None for name in ("json", "live", "log") if hasattr(options, name)})
+        vars(options).update({name: None for name in ("json", "live", "log_file") if hasattr(options, name)})
         warnings.simplefilter("ignore")
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
             yield

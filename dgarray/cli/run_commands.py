@@ -90,10 +90,10 @@ def run_case(options):
     try:
         if sim.backend.note:
             tell(f"backend {sim.backend.name}: {sim.backend.note}", options.quiet)
-        if sim.ranks is None and (options.log or not options.quiet):
+        if sim.ranks is None and (options.log_file or not options.quiet):
             tell(sim.memory(None, options.every, out, quick=True), options.quiet)
         sim.run(None, options.every, out, options.overwrite, not options.quiet, **keywords)
-        if options.log or not options.quiet:
+        if options.log_file or not options.quiet:
             tell(summary(sim.report, roofline(sim)), options.quiet)
     finally:
         if live is not None:

@@ -89,11 +89,11 @@ def limits_for(spreads, given=None, log=False, name="the field"):
     if log and least <= 0:
         raise ValueError(f"logarithmic colours need positive values, and {name} goes from {least:.4g} to {largest:.4g}; leave "
                          "out log, or give limits above 0, below which all has the lowest colour")
-    return Limits(*limits_of(float(low), float(high)), least, largest)
+    return Limits(*limits_of(float(low), float(high), log), least, largest)
 
 
-def limits_of(low, high):
-    """Limits of the colours for a field from `low` to `high`: symmetric about zero if it has both signs."""
+def limits_of(low, high, log=False):
+    """Limits of the colours for a field from `low` to `high`: symmetric about zero if it has both signs; above 0 with log."""
     largest = max(abs(low), abs(high))
     if low < 0 < high and min(-low, high) > SIGNED_SHARE * largest:
         return -largest, largest
@@ -101,8 +101,8 @@ def limits_of(low, high):
         # A constant field: rounding must not fill the range of colours.
         half = 0.5 * largest or 0.5
         return low - half, high + half
-    # A bound that is zero up to rounding is zero.
-    return tuple(0.0 if abs(bound) <= 1e-12 * largest else bound for bound in (low, high))
+    # A bound that is zero up to rounding is zero, which has no logarithm.
+    return (low, high) if log else tuple(0.0 if abs(bound) <= 1e-12 * largest else bound for bound in (low, high))
 
 
 def checked(limits, log=False):

@@ -57,7 +57,7 @@ class TimeLoop:
         if given and "finite" not in fault:          # a limiter may hide what is wrong with what was given
             fault = f"is not admissible {given}"
         if fault:
-            hint = "; of rho, v and p law.conservative makes them" if law.conservative else ""
+            hint = f"; of {', '.join(law.primitive_variables)} law.conservative makes them" if law.conservative else ""
             given = "" if "finite" in fault else f"; initial gives the variables {', '.join(law.variables)}{hint}"
             raise ValueError(f"the initial state {fault}{given}")
         self.start(first)

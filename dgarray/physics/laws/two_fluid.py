@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..trace import Value
 from .gas import Gas
 from .law import check_dim, counted, dot
 
 if TYPE_CHECKING:
     from ..annotations import Components
+
+ROUNDING = 1e-6          # of volume fractions, in float32 too
 
 
 class TwoFluid(Gas):
@@ -117,13 +120,9 @@ class TwoFluid(Gas):
 
     def state(self, w: Components, fluid: Any) -> tuple:
         """The conserved variables of (rho, v, p) in a fluid: its name, or the volume fraction of the first fluid, a number or
-        an array.  ValueError for another name, or unless w has dim + 2 components."""
+        an array.  ValueError for another name, a fraction that is not from 0 to 1, or unless w has dim + 2 components."""
         (gamma, pi), (other_gamma, other_pi) = self.coefficients.values()
-        if isinstance(fluid, str):
-            if fluid not in self.fluids:
-                raise ValueError(f"fluid={fluid!r} is not allowed; it must be {' or '.join(map(repr, self.fluids))}, or the "
-                                 "volume fraction of the first one")
-            fluid = float(fluid == next(iter(self.fluids)))
+        fluid = checked_share(fluid, tuple(self.fluids))
         w = counted(tuple(w), self.primitive_variables[:-2], self)
         return self.conservative((*w, fluid * gamma + (1 - fluid) * other_gamma, fluid * pi + (1 - fluid) * other_pi))
 
@@ -172,6 +171,26 @@ class TwoFluid(Gas):
         mass = rho * u
         return (mass, *(mass * (a + b) / 2 + p * c for a, b, c in zip(vl, vr, n)),
                 mass * dot(vl, vr) / 2 + (gamma * p + pi) * u + (pl * ur + pr * ul) / 2, gamma * u, pi * u)
+
+
+def checked_share(fluid, names):
+    """The volume fraction of the first fluid, of a fluid's name or of fractions; ValueError for another name, or for fractions
+    outside 0 to 1 by more than rounding. What is traced passes."""
+    if isinstance(fluid, Value):
+        return fluid
+    if isinstance(fluid, str):
+        share, allowed = float(fluid == names[0]), fluid in names
+    else:
+        try:
+            share = fluid if isinstance(fluid, Real) or hasattr(fluid, "__array_ufunc__") else np.asarray(fluid, float)
+            inside = abs(share - 0.5) <= 0.5 + ROUNDING
+            allowed = bool(inside if isinstance(share, Real) else inside.all())
+        except (TypeError, ValueError):
+            allowed = False
+    if not allowed:
+        raise ValueError(f"fluid={fluid!r} is not allowed; it must be {' or '.join(map(repr, names))}, or the volume fraction "
+                         "of the first one, from 0 to 1")
+    return share
 
 
 def checked_fluids(fluids):
