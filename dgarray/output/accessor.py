@@ -214,8 +214,9 @@ class Accessor:
     def surface(self, name: str, time: float | None = None) -> xr.Dataset:
         """The fields at the nodes of the boundary `name`, seen from inside, for all snapshots or the chosen one.
 
-        Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z (face, face_node), the outward unit
-        normal normal_x, normal_y, normal_z, area and cell_number (face). Raises ValueError for an unknown boundary."""
+        Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z and weight (face, face_node), the
+        outward unit normal normal_x, normal_y, normal_z, area and cell_number (face); the integral of a field over the boundary
+        is (field * ds.weight).sum(("face", "face_node")). Raises ValueError for an unknown boundary."""
         from dgarray.output.surface import surface
 
         return surface(self._ds, name, time)
