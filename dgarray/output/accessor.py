@@ -11,7 +11,7 @@ from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
-from dgarray.output.derived_fields import with_field
+from dgarray.output.derived_fields import refuse_derived, with_field
 from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_once, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
@@ -317,6 +317,7 @@ class Accessor:
 
     def field(self, variable: str) -> xr.DataArray:
         """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
+        refuse_derived(self._ds, variable)
         return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
     def units(self, name: str) -> str:
