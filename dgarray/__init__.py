@@ -1,5 +1,7 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import checkout as checkout  # first, because the others import from `dgarray.backends`
@@ -113,6 +115,17 @@ ELSEWHERE = {
 }
 
 
+def deeper(name):
+    """Where a name that is not one of dgarray itself is to be found: "dgarray.mesh.polygon", or None."""
+    for part in ("mesh", "analysis", "output", "cases"):
+        if callable(getattr(import_module(f".{part}", __name__), name, None)):
+            return f"dgarray.{part}.{name}"
+    defined = re.compile(rf"^(?:def|class) {re.escape(name)}\b", re.MULTILINE)
+    modules = (Path(__file__).parent / "analysis").glob("*.py")
+    return next((f"dgarray.analysis.{path.stem}.{name}" for path in modules
+                 if defined.search(path.read_text(encoding="utf-8"))), None)
+
+
 def __dir__():
     """The public names, for completion and `dir(dgarray)`."""
     return sorted([*__all__, "__version__", "__doc__"])
@@ -128,6 +141,8 @@ if not TYPE_CHECKING:          # to a type checker it would mean that every name
             return found
         if name.startswith("__"):
             raise AttributeError(name)
+        if found := deeper(name):
+            raise AttributeError(f"dgarray: the name {name!r} does not exist; did you mean {found}?")
         if name in ELSEWHERE:
             raise AttributeError(f"dgarray: the name {name!r} does not exist; write {ELSEWHERE[name]}")
         try:

@@ -360,6 +360,14 @@ def test_lengths_of_a_curved_side():
     assert np.allclose(simplex_surface(mesh, 3, mesh.boundaries["top"]).areas, length, rtol=1e-3)
 
 
+def test_weights_at_nodes_of_curved_faces():
+    """The integral of n over the arc y = 0.4 x^2 is that over its chord; of 1 it is its area."""
+    mesh = rectangle((-1, -1), (1, 1), cells=1).mapped(lambda x: (x[0], x[1] + 0.4 * x[0] ** 2), order=2)
+    curve = simplex_surface(mesh, 6, mesh.boundaries["top"])
+    assert np.allclose((curve.normals * curve.weights).sum(axis=(1, 2)), (0, 2), atol=1e-3)
+    assert np.allclose(curve.weights.sum(axis=1), curve.areas, rtol=1e-14)
+
+
 @pytest.mark.parametrize("change, directions, message", [
     (lambda f: f.drop_vars("Hy"), PLANAR, "the fields lack Hy; give a record of Hx, Hy, Ez on a boundary or interface"),
     (lambda f: f, DIRECTIONS, r"shape \(40, 3\); it must be \(direction, 2\)"),

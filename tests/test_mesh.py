@@ -168,8 +168,8 @@ SLIT = (0, 0), (4, 0), (4, 0.495), (1, 0.495), (1, 0.505), (3.9, 0.505), (3.9, 1
 
 @pytest.mark.parametrize("given, words", [
     ((((0, 0), (1, 0)), 0.1), "give three points"), ((((0, 0, 0), (1, 0, 0), (1, 1, 0)), 0.1), "give three points"),
-    ((((0, 0), (1, 0), (1, np.nan)), 0.1), "give three points"), ((((0, 0), (1, 1), (1, 0)), 0.1), "anticlockwise"),
-    ((((0, 0), (1, 0), (1, 1)), 0), "h be positive"), ((((0, 0), (1, 0), (1, 1)), 2), "below the area's root"),
+    ((((0, 0), (1, 0), (1, np.nan)), 0.1), "give three points"), ((((0, 0), (1, 1), (1, 0)), 0.1), "go round clockwise; give"),
+    ((((0, 0), (1, 0), (1, 1)), 0), "h must be positive"), ((((0, 0), (1, 0), (1, 1)), 2), "below the area's root"),
     ((((0, 0), (1, 0), (1, 1)), 0.1, ("a", "b")), "2 names do not fit; there are 3 sides"),
     ((SLIT, 0.3), "take a smaller h"), ((((0, 0), (1, 0), (1, 1)), 0.1, None, 0, -0.1), "jitter=-0.1 .* from 0 to 0.5"),
     ((((0, 0), (1, 0), (1, 1)), 0.1, None, 0, "no"), "jitter='no' .* from 0 to 0.5")])

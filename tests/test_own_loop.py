@@ -119,6 +119,9 @@ def test_states_that_are_wrong_are_refused_and_bad_ones_named():
                                                                               "callback_every=0 is not allowed")):
         with pytest.raises(ValueError, match=message):
             sim.run(until=0.1, **options)
+    for endless in (sim.run, sim.steps):
+        with pytest.raises(ValueError, match=r"no end; give run\(until=\.\.\.\) or Simulation\(until"):
+            endless()
     with pytest.raises(ValueError, match="until=-1.0 is not allowed"):
         sim.steps(until=-1.0)
 

@@ -430,6 +430,9 @@ def test_surface_of_a_dataset(dim, lazy, tmp_path):
     np.testing.assert_allclose(part.x, 2.0)
     np.testing.assert_allclose(part.normal_x, 1.0)
     np.testing.assert_allclose(part.area.sum(), 1.0)
+    np.testing.assert_allclose(part.weight.sum("face_node"), part.area)
+    across = sum(part[axis] ** 3 for axis in "yz"[:dim - 1])          # on a unit side
+    np.testing.assert_allclose((across * part.weight).sum(), (dim - 1) / 4, rtol=1e-12, atol=1e-15)
     assert {key: part.attrs[key] for key in ("dim", "order", "boundary")} == {"dim": dim, "order": 3, "boundary": "right"}
     recording = SurfaceFields("right").attach("r", op)
     recording.sample(state(op, 0.5), 0.5, 0)

@@ -197,6 +197,9 @@ def test_derived_fields_by_name(gas, tmp_path):
     assert_allclose(there["mach"], GAS.mach(gas_state((0.4, 0.3))), rtol=1e-3)
     with pytest.raises(ValueError, match="did you mean 'mach'"):
         ds.dg.with_fields("mahc")
+    for asked in (ds.dg.norm, ds.dg.integral, ds.dg.values):
+        with pytest.raises(ValueError, match=r"its law gives it: take ds\.dg\.with_fields\('mach'\)\.dg in place"):
+            asked("mach")
     plt.close("all")
 
 

@@ -38,6 +38,13 @@ def test_the_share_of_the_moment_that_is_said_is_that_of_the_run(mesh, method):
     assert moment == pytest.approx(1, abs=0.01) and not said
 
 
+@pytest.mark.parametrize("mesh, method", [(SQUARE, dg.NodalDG(1)), (CURVED, dg.NodalDG(2)), (GRID, dg.FiniteVolume("muscl"))],
+                         ids=["mesh", "curved", "grid"])
+def test_outside_of_the_mesh(mesh, method):
+    moment, (said,) = found(mesh, method, 0.05, (1.5, 0.0))
+    assert abs(moment) < 1e-9 and re.search(r"of its moment in the (mesh|grid): \(1\.5, 0\.0\) is outside", said)
+
+
 def test_at_walls_and_in_curved_cells_nothing_is_said():
     """Half of a current on a plane of symmetry is inside. In curved cells sums are others."""
     assert found(CURVED, dg.NodalDG(2), 0.05)[1] == []

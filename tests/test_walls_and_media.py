@@ -235,6 +235,14 @@ def test_names_of_other_codes_lead_to_ours():
         _ = dg.dirichlet
 
 
+@pytest.mark.parametrize("name, where", [
+    ("polygon", "mesh"), ("from_arrays", "mesh"), ("s_parameters", "analysis.ports"), ("manufactured", "analysis"),
+    ("open_store", "output"), ("tm_cavity", "cases")])
+def test_names_of_parts_say_where_they_are(name, where):
+    with pytest.raises(AttributeError, match=rf"'{name}' does not exist; did you mean dgarray\.{where}\.{name}\?$"):
+        getattr(dg, name)
+
+
 @pytest.mark.parametrize("mesh, method, error", [
     (dg.interval(0, 1, 32), dg.NodalDG(4), 1e-4), (dg.Grid(0, 1, 400), dg.FiniteVolume("muscl"), 1e-2)], ids=["mesh", "grid"])
 def test_plane_waves_enter_where_the_medium_is_theirs(mesh, method, error):

@@ -1,5 +1,6 @@
 """Quadrature on curves and surfaces, closed ones and others, on whose faces a recorder has kept transforms of fields."""
 from functools import cached_property
+from math import comb
 
 import numpy as np
 
@@ -31,7 +32,8 @@ class RecordedSurface:
         self.fields = fields if "frequency" in fields.dims else fields.expand_dims("frequency")
         order, kind = int(fields.attrs["order"]), fields.attrs.get("nodes")
         degree = 2 * order + 4 if degree is None else degree
-        own = "weight" in fields and (kind not in TENSOR_NODES or fields["weight"].attrs.get("points") == "quadrature")
+        own = "weight" in fields and (fields["weight"].attrs.get("points") == "quadrature" or kind not in TENSOR_NODES and
+                                      fields.sizes["face_node"] > comb(order + self.dim - 1, order))          # of prisms
         of_faces = at_own_points if own else on_tensor_faces if kind in TENSOR_NODES else on_simplices
         self.x, self.weights, self.normals, self.matrix = of_faces(fields, self.axes, order, degree)
 

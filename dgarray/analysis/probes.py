@@ -117,9 +117,9 @@ class SurfaceFields(Recorder):
     boundary    name of a boundary, or of an interface, seen from the side that its normal leaves; on a mesh several in a tuple
     every       steps between samples
     variables   names, all of the law by default
-    Coordinates: x, y, z, normal_x ..., area and cell_number, see `dgarray.spaces.surface.Surface`.  On prisms and on meshes of
-    several shapes the places are points of quadrature, with the coordinate weight, which has the measure of the face; faces
-    that have fewer repeat the first one with the weight 0."""
+    Coordinates: x, y, z, normal_x ..., weight, area and cell_number, see `dgarray.spaces.surface.Surface`; the integral of f is
+    sum(f weight).  On prisms and on meshes of several shapes the places are points of quadrature; faces that have fewer repeat
+    the first one with the weight 0."""
 
     boundary: str | Sequence[str]
     every: int = 1

@@ -13,15 +13,22 @@ LOST = 0.01          # of the moment, which is said
 
 
 def warn_of_narrow(problem, operator, arrays, stacklevel):
-    """Warn of a `current` that is too narrow for the cells: its moment in the sums of the scheme is another one.
+    """Warn of a `current` that is too narrow for the cells: its moment in the sums of the scheme is another one; and of one
+    that has none there, as outside of the mesh.
 
     arrays: plain arrays of a state on the host;  stacklevel: as of `warnings.warn`, from here; None: no warning"""
     source, mesh = problem.source, getattr(problem.mesh, "whole", problem.mesh)
     profile = getattr(source, "profile", None)
-    if profile is None or not inside(mesh, source.position, REACH * source.width):
+    if profile is None:
         return
     share, unknown = shares_of(profile, operator, arrays)
-    if abs(unknown) < LOST < abs(share - 1) and stacklevel is not None:
+    if stacklevel is None:
+        return
+    if share < LOST:
+        warnings.warn(f"{shown(source)} has {share:.2g} of its moment in the {'grid' if mesh.structured else 'mesh'}: "
+                      f"{source.position} is outside of it, or the width is far below the cells there",
+                      stacklevel=stacklevel + 1)
+    elif abs(unknown) < LOST < abs(share - 1) and inside(mesh, source.position, REACH * source.width):
         warnings.warn(f"{shown(source)} is too narrow for the cells: in them it has {share:.3g} of its moment, and radiates "
                       f"{share ** 2:.3g} of its power; take cells of at most about order / 2 widths there, or a larger width",
                       stacklevel=stacklevel + 1)

@@ -48,9 +48,9 @@ class Parser(argparse.ArgumentParser):
             if text == "--" or commands and name in commands:
                 return
             if name.startswith("--") and name not in options:
-                self.error(f"the option {name} does not exist; allowed: {', '.join(options)}{nearest(name, options)}")
+                self.error(f"the option {name} does not exist{nearest(name, options)}; allowed: {', '.join(options)}")
             if commands and not name.startswith("-"):
-                self.error(f"the command {name!r} does not exist; allowed: {', '.join(commands)}{nearest(name, commands)}")
+                self.error(f"the command {name!r} does not exist{nearest(name, commands)}; allowed: {', '.join(commands)}")
 
 
 def whole(text):

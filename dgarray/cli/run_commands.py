@@ -32,7 +32,7 @@ def case_keywords(function, options):
     for name in keywords:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             option = f"--{name}" if getattr(options, name, None) is not None else f"--set {name}"
-            choose(f"{option}: the keyword", name, parameters, f" in case '{function.__name__}'; it has")
+            choose(f"{option}: the keyword", name, parameters, f" in {named(function, options)}; it has")
     for item in options.set:
         name, _, text = item.partition("=")
         default = parameters[name].default if name in parameters else None
@@ -43,6 +43,11 @@ def case_keywords(function, options):
         from ..mesh import read_mesh
         keywords["mesh"] = read_mesh(options.mesh, split=True)
     return keywords
+
+
+def named(function, options):
+    """What a message calls the case: its name, of a user's file the file and its function."""
+    return f"{options.case}: {function.__name__}()" if options.case.endswith(".py") else f"case '{function.__name__}'"
 
 
 def run_options(options):
@@ -56,7 +61,7 @@ def simulation(options):
     function = find_case(options.case)
     sim = called(function, **case_keywords(function, options))
     if not isinstance(sim, Simulation):
-        raise ValueError(f"case '{function.__name__}' returned {type(sim).__name__}; it must return a dgarray.Simulation")
+        raise ValueError(f"{named(function, options)} returned {type(sim).__name__}; it must return a dgarray.Simulation")
     changes = run_options(options)
     if sim.options["case"] is None:
         changes["case"] = function.__name__
@@ -76,7 +81,7 @@ def run_case(options):
     sim = with_probes(simulation(options), options.probe)
     sim.call = options.call
     if sim.options["until"] is None:
-        raise ValueError(f"case '{sim.options['case']}' has no end time; give --until T")
+        raise ValueError(f"{options.case} has no end time; give --until T")
     if options.decayed is not None:
         sim = ending_early(sim, *options.decayed)
     every = sim.options["every"] if options.every is None else options.every

@@ -43,9 +43,12 @@ def polygon(corners: ArrayLike, h: float, names: Sequence[str] | None = None, se
     if len(names) != len(corners):
         raise MeshError(f"polygon: {len(names)} names do not fit; there are {len(corners)} sides")
     ends, area = np.roll(corners, -1, axis=0), polygon_area(corners)
-    if not (isinstance(h, Real) and 0 < h < np.sqrt(max(area, 0.0))):
-        raise MeshError(f"polygon: h={h!r} and the area {area:.6g} of the corners do not fit; the corners must go round "
-                        "anticlockwise and h be positive and below the area's root")
+    if not area > 0:
+        raise MeshError(f"polygon: the corners {'go round clockwise' if area < 0 else 'enclose no area'}; give them "
+                        f"anticlockwise{', corners[::-1], and the names of the sides in that order' * bool(area < 0)}")
+    if not (isinstance(h, Real) and 0 < h < np.sqrt(area)):
+        raise MeshError(f"polygon: h={h!r} and the area {area:.6g} of the corners do not fit; h must be positive and below the "
+                        "area's root")
     if not (isinstance(jitter, Real) and 0 <= jitter <= MOST_JITTER):
         raise MeshError(f"polygon: jitter={jitter!r} is not allowed; it must be from 0 to {MOST_JITTER}")
     check_room("polygon", 4 * area / (np.sqrt(3) * h * h), 2)

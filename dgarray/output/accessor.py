@@ -11,7 +11,7 @@ from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
-from dgarray.output.derived_fields import with_field
+from dgarray.output.derived_fields import refuse_derived, with_field
 from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_once, check_one_run, on_one_mesh
 from dgarray.output.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
@@ -214,8 +214,9 @@ class Accessor:
     def surface(self, name: str, time: float | None = None) -> xr.Dataset:
         """The fields at the nodes of the boundary `name`, seen from inside, for all snapshots or the chosen one.
 
-        Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z (face, face_node), the outward unit
-        normal normal_x, normal_y, normal_z, area and cell_number (face). Raises ValueError for an unknown boundary."""
+        Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z and weight (face, face_node), the
+        outward unit normal normal_x, normal_y, normal_z, area and cell_number (face); the integral of a field over the boundary
+        is (field * ds.weight).sum(("face", "face_node")). Raises ValueError for an unknown boundary."""
         from dgarray.output.surface import surface
 
         return surface(self._ds, name, time)
@@ -316,6 +317,7 @@ class Accessor:
 
     def field(self, variable: str) -> xr.DataArray:
         """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
+        refuse_derived(self._ds, variable)
         return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
 
     def units(self, name: str) -> str:

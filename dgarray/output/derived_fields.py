@@ -1,5 +1,6 @@
 """Fields that follow from those of a run, such as the pressure of a gas, by the functions of its law."""
 import ast
+from itertools import chain
 
 import numpy as np
 import xarray as xr
@@ -18,11 +19,8 @@ def with_field(ds, name):
 
     Raises ValueError for a name that neither has."""
     law, own = law_of(ds), ds.dg.variables
-    derived = {} if law is None else dict(law.derived)
-    curls = {} if law is None or ds.attrs.get("cell_type") != "grid" else law.curls
-    slopes = {} if law is None else law.gradients
-    components = () if law is None or law.primitive is None else law.primitive_variables
-    choose("variable", name, dict.fromkeys([*own, *derived, *curls, *slopes, *components]), " in the dataset; it has")
+    derived, curls, slopes, components = given = fields_given(ds, law)
+    choose("variable", name, dict.fromkeys([*own, *chain(*given)]), " in the dataset; it has")
     if name in own:
         return ds
     if name in curls:
@@ -42,6 +40,21 @@ def with_field(ds, name):
     plain = "1" if law.si.get(name) == "1" else "normalised"          # a pure number has no unit in any system
     units, text = law.units.get(name, plain), derived.get(name) or PRIMITIVE.get(name, name)
     return ds.assign({name: field.assign_attrs(kept | {"units": units, "long_name": text})})
+
+
+def fields_given(ds, law):
+    """What the law gives besides the fields of a dataset: derived ones, strengths of curls and of gradients, components."""
+    if law is None:
+        return {}, {}, {}, ()
+    curls = law.curls if ds.attrs.get("cell_type") == "grid" else {}
+    return dict(law.derived), curls, law.gradients, () if law.primitive is None else law.primitive_variables
+
+
+def refuse_derived(ds, name):
+    """Raise ValueError for a field that the dataset has not, but that its law gives."""
+    if name not in ds.dg.variables and name in [*chain(*fields_given(ds, law_of(ds)))]:
+        raise ValueError(f"variable {name!r} is not stored in the dataset, but its law gives it: take "
+                         f"ds.dg.with_fields({name!r}).dg in place of ds.dg")
 
 
 def slopes_of(ds, name, slopes):

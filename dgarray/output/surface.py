@@ -73,8 +73,8 @@ def surface(ds, name, time=None):
     """The fields at the nodes of the boundary `name`, dims (time, face, face_node), lazy where the dataset is.
 
     time    index (int) or time (float) of one snapshot; all by default
-    Coordinates: x, y, z, normal_x ..., area, cell_number, see `dgarray.spaces.surface.Surface`; on faces of quadrilaterals and
-    hexahedra weight too, with which an integral is sum(f weight).
+    Coordinates: x, y, z, normal_x ..., weight, area, cell_number, see `dgarray.spaces.surface.Surface`; the integral of f is
+    sum(f weight), exact where f is a field, and the sum of the weights of a face is its area.
     Raises ValueError for an unknown boundary or time."""
     named = boundaries(ds)
     # Names are kept without white space.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..wording import choose
+from ..wording import choose, plural
 from .boundary import acoustic, maker
 from .boundary_checks import check_medium
 from .laws.law import argument, check_bounds, cross, dot, shown
@@ -31,20 +31,23 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
     ValueError if k is no unit vector, E is not normal to it, the amplitude is 0 or not finite, or the wave's medium is not
     known, has losses or is dispersive."""
-    k = tuple(float(c) for c in np.atleast_1d(direction))
-    if len(k) != law.dim or not abs(dot(k, k) - 1) <= 1e-9:
-        raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
-    strength = np.asarray(amplitude)
-    if strength.dtype.kind not in "fiu" or not np.isfinite(strength).all() or not strength.any():
-        raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be finite, and not 0")
+    if not hasattr(law, "fields"):
+        acoustic(law, "plane_wave")
+    k, strength = np.atleast_1d(direction), amplitude_of(law, amplitude)
+    if k.shape != (law.dim,) or k.dtype.kind not in "fiu" or not abs(dot(k, k) - 1) <= 1e-9:
+        raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with "
+                         f"{plural(law.dim, 'component')}")
+    if not callable(shape):
+        raise ValueError(f"shape={shape!r} is not allowed; give a function of c t - k . x that returns a number")
+    k = tuple(map(float, k))
     medium, varies = medium_of(law, medium)
     if medium.get("sigma"):
         raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
     if hasattr(law, "fields"):
         (eps, mu), k3 = law.isotropic(medium, "a plane wave"), law.direction(k)
-        E = tuple(float(c) for c in amplitude)
-        if len(E) != 3 or abs(dot(E, k3)) > 1e-9:
-            raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be three components of E, normal to {k}")
+        E = tuple(map(float, strength))
+        if abs(dot(E, k3)) > 1e-9:
+            raise ValueError(f"amplitude={amplitude!r} is not allowed; E must be normal to {k}")
         H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
         absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
                   if abs(c) > 1e-12 and f + axis not in law.variables]
@@ -53,7 +56,6 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
                              f"the law has {', '.join(law.variables)}")
         state, speed = law.state(E, H), (eps * mu) ** -0.5
     else:
-        acoustic(law, "plane_wave")
         rho, speed = medium["rho"], medium["c"]
         state = (float(amplitude), *(amplitude * c / (rho * speed) for c in k))
 
@@ -65,6 +67,19 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     tell(field, law, medium)
     field.plane = f"plane_wave({shown_vector(k)}, {shown_vector(strength)})"
     return field
+
+
+def amplitude_of(law, amplitude):
+    """The amplitude as an array: three components of E, of acoustics one number. Raises ValueError for others."""
+    found = np.asarray(amplitude)
+    shape, what = (((3,), "the three components (Ex, Ey, Ez) of E, such as (0, 0, 1)") if hasattr(law, "fields") else
+                   ((), "one number, the pressure"))
+    if found.shape != shape:
+        raise ValueError(f"amplitude={amplitude!r} has {plural(found.size, 'component')}; "
+                         f"of {type(law).__name__} it must be {what}")
+    if found.dtype.kind not in "fiu" or not np.isfinite(found).all() or not found.any():
+        raise ValueError(f"amplitude={amplitude!r} is not allowed; it must be {what}; it must be finite, and not 0")
+    return found
 
 
 def tell(field, law, medium):

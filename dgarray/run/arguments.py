@@ -135,6 +135,8 @@ def check_positive_or_none(**values):
 
 def check_until(until):
     """Raise ValueError unless the end of a run is a positive finite number, or a `Decayed`."""
+    if until is None:
+        raise ValueError("the run has no end; give run(until=...) or Simulation(until=...)")
     if not isinstance(until, Decayed):
         check_positive("until", until)
 

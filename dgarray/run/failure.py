@@ -86,8 +86,8 @@ class Failure:
             wrong += "" if np.allclose(self.x, mesh.centre(element)) else f" at {place_text(self.x)}"
         advice = f"; {self.advice}" if self.advice else ""
         message = (f"{what} is not {self.word} at t = {self.time:.6g} (step {self.step}{stage}) in {where}, {near(names)}"
-                   f"{wrong}; {many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected; the last good state is at "
-                   f"t = {self.t:.6g}{advice}")
+                   f"{wrong}; {many} {where.split()[0]}{'s are' if many > 1 else ' is'} affected{advice}; the last good "
+                   f"state is at t = {self.t:.6g}")
         return SolutionError(message, self.time, self.step, self.stage,
                              which, int(mesh.numbers[element]), mesh.centre(element), names)
 

@@ -47,8 +47,13 @@ class CurvedSurface(Surface):
         return self.metrics(self.reference)[0]
 
     @cached_property
+    def weights(self):
+        _, weights, matrix = self.quadrature(self.order + 2 * cell_maps.map_order(self.elements) + 4)
+        return weights @ matrix
+
+    @cached_property
     def areas(self):
-        return self.quadrature(2 * cell_maps.map_order(self.elements) + 4)[1].sum(axis=1)
+        return self.weights.sum(axis=1)
 
     def rule(self, degree):
         """Points (point, dim - 1) and weights (point,) on the biunit simplex of one dimension less."""

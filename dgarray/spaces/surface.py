@@ -110,14 +110,23 @@ class Surface:
             r, weights = quadrature(self.dim - 1, degree)
         return self.at(r), self.areas[:, None] * (weights / weights.sum()), self.interpolation(r)
 
+    @cached_property
+    def weights(self):
+        """Integral of each node's Lagrange polynomial over the face, (face, face_node): sum(f weights) is that of a field f."""
+        _, weights, matrix = self.quadrature(self.order)
+        return weights @ matrix
+
     def coords(self, numbers, units="normalised"):
-        """Coordinates of the surface for a dataset, {name: (dims, values, attributes)}: x, y, z, normals, area and cell_number.
+        """Coordinates of the surface for a dataset, {name: (dims, values, attributes)}: x, y, z, normals, weight, area and
+        cell_number.
 
         numbers: (cell,) position of each cell in the mesh file; units: of lengths"""
         result = {}
         for axis, x, n in zip(AXES, self.x, self.normals):
             result[axis] = (("face", "face_node"), x, {"long_name": f"{axis} of the nodes", "units": units})
             result[f"normal_{axis}"] = (("face",), n, {"long_name": f"{axis} component of the outward unit normal"})
+        result["weight"] = (("face", "face_node"), self.weights,
+                            {"long_name": "integral of the node's polynomial over the face"})
         result["area"] = (("face",), self.areas, {"long_name": "measure of the face"})
         result["cell_number"] = (("face",), np.asarray(numbers, "int64")[self.rows[:, 0]],
                                       {"long_name": "position among the cells of the mesh file, from 0"})

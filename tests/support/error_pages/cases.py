@@ -39,7 +39,7 @@ GROUPS["Cases and scripts"] = [
           text="import dgarray as dg\n\ndef case():\n    return dg.Simulation(1, 2, 3, boundry=dg.wall)\n"),
     Wrong("A misspelt method", "run case.py", "did you mean 'refined'",
           text="import dgarray as dg\n\ndef case():\n    return dg.rectangle().refind()\n"),
-    Wrong("A keyword that the script's case does not have", "run case.py --order 3", "--order: .*in case 'case'",
+    Wrong("A keyword that the script's case does not have", "run case.py --order 3", "--order: .*in case.py: case\\(\\)",
           script="until=1"),
     case("No end time", "until=None", "give --until"),
     Wrong("A record called probes", "run case.py --probe 0.5,0.5", "a record 'probes' already",

@@ -9,7 +9,7 @@ GROUPS = {}
 
 GROUPS["The command line"] = [
     Wrong("A misspelt command", "rum tm_cavity", "did you mean 'run'"),
-    Wrong("A misspelt option", "run tm_cavity --ordr 3", "allowed: .*--order.*did you mean '--order'"),
+    Wrong("A misspelt option", "run tm_cavity --ordr 3", "did you mean '--order'.*allowed: .*--order"),
     Wrong("An option of another command", "plot out.zarr Ez --order 3", "--order does not exist"),
     Wrong("No case", "run", "required: CASE"),
     Wrong("An extra argument", "list sod all", "unexpected argument: 'all'"),
