@@ -1,6 +1,7 @@
 """High-order solvers for wave and conservation-law problems, from array-style Python."""
 import re
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,7 +140,7 @@ if not TYPE_CHECKING:          # to a type checker it would mean that every name
         if name in HOMES:
             globals()[name] = found = getattr(import_module(f".{HOMES[name]}", __name__), name)
             return found
-        if name.startswith("__"):
+        if name.startswith("__") or find_spec(f".{name}", __name__):          # Python asks, then imports the module itself
             raise AttributeError(name)
         if found := deeper(name):
             raise AttributeError(f"dgarray: the name {name!r} does not exist; did you mean {found}?")
