@@ -18,8 +18,9 @@ TIMES = {"upstream_initial": (1e-5, 8e-5), "upstream_final": (4e-4, 9e-4), "down
 
 
 def helium_bubble(cells=64, mach=1.22, scheme="muscl", flux="hllc", limiter="van-leer", variables="auto", until=1e-3):
-    """A shock in air runs to the left over a cylinder of helium, through which a jet of air breaks: Haas and Sturtevant's
-    experiment, in SI units.
+    """A shock in air runs to the left over a cylinder of helium, through which a jet of air breaks.
+
+    It is Haas and Sturtevant's experiment, in SI units.
 
     Method: FiniteVolume on a grid.
 

@@ -727,7 +727,7 @@ def test_the_command_draws_a_record(stores, monkeypatch, tmp_path, capsys):
     ("2d.zarr a --movie f.gif --time 1", "--movie and --time are both given"),
     ("2d.zarr a --cmap virids", "colour map 'virids' does not exist; did you mean 'viridis'"),
     ("2d.zarr a --zoom 5,6,0,1", "outside of the mesh, which has x from 0 to 2"), ("2d.zarr a --zoom 1", "--zoom 1: give two"),
-    ("2d.zarr a --log", "need positive values, and a goes from -0.7"), ("2d.zarr a --levels x", "--levels x: give numbers"),
+    ("2d.zarr a --log --time 0", "values, and a goes from -1 to"), ("2d.zarr a --levels x", "--levels x: give numbers"),
     ("2d.zarr a --levels 1 --isolines 3", "are both given"), ("2d.zarr a --dpi 0", "dpi"),
     ("3d.zarr a --zoom 0,1,0,1", "option 'zoom' does not exist for views in 3D (one slice"),
     ("3d.zarr a --slice q=1", "axis 'q'"), ("3d.zarr a --slice z=9", "misses the mesh")])
