@@ -1,10 +1,11 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
 import numpy as np
 
-from ..reference.columns import PIECE, multiply
+from ..reference.columns import PIECE, multiply, sum_of_rows
 from ..system_memory import host_free
 from .workers import Workers
 
+PIECE_BYTES = 1 << 19          # one temporary of a piece of columns; a few dozen of them share the last-level cache
 
 class ArrayBackend:
     """Arrays of one library in one dtype, and the operations on them.
@@ -98,6 +99,36 @@ class ArrayBackend:
                 target[...] = multiply(matrix, source, self.xp) if on_host else self.xp.matmul(matrix, source)
         return out
 
+    # What the interpreter of programs asks for, see `dgarray.program.interpreter`.
+
+    def scalar(self, number):
+        """A number as an array without axes: functions of a Python float would be float64 and promote float32."""
+        return self.xp.asarray(number, dtype=self.dtype)
+
+    def pieces(self, count, rows):
+        """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache; one on a GPU."""
+        size = max(count, 1) if self.name == "cupy" else max(16, PIECE_BYTES // (rows * self.dtype.itemsize))
+        return [slice(first, min(first + size, count)) for first in range(0, count, size)]
+
+    def stacked(self, components, shape):
+        """Components, arrays or numbers, as one array (component, *shape)."""
+        values = self.xp.empty((len(components), *shape), self.dtype)
+        for row, component in zip(values, components):
+            row[...] = component
+        return values
+
+    def write(self, target, places, values, how):
+        """Write the values (component, .., column) to places of a target (component, place): see `Put`."""
+        for row, value in zip(target, values):
+            if how == "set":
+                row[places] = value
+            else:
+                row[places] = row[places] + value if how == "add" else self.xp.maximum(row[places], value)
+
+    def reduced(self, how, values, axis):
+        """The "sum", "max" or "min" of values over an axis."""
+        return sum_of_rows(values) if how == "sum" and axis == -2 else getattr(self.xp, how)(values, axis=axis)
+
     def combine(self, out, *terms):
         """out = sum of factor * array over the terms (factor, array)."""
         (factor, array), *others = terms
@@ -127,7 +158,7 @@ class ArrayBackend:
     def kind(self, recipe, tables):
         """The class that computes a method on these tables: `recipe`, or a subclass that overrides operations by kernels.
 
-        recipe: class of a method, such as `dgarray.methods.dg.weak_form.WeakForm`
+        recipe: class of a method, such as `dgarray.methods.dg.set_operations.SetOperations`
         tables: the discretised problem, such as `NodalTables`; its arrays need not be computed yet"""
         return recipe
 

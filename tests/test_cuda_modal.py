@@ -19,7 +19,7 @@ from dgarray import backends, cases, stepping
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.methods.dg.limiter import Limiter
-from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.dg.set_operations import SetOperations
 
 BARTH, VERTEX, POSITIVE = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}, {"positivity": True}
 WIDE, SENSED = {"limiter": "barth-jespersen-vertices"}, {"indicator": "kxrcf"}
@@ -236,7 +236,7 @@ def test_no_mesh_has_texts_of_its_own(device):
     for cells in ((3, 2), (5, 4)):
         tables = dg.ModalDG(2).discretise(dg.rectangle(cells=cells, perturb=0.1), dg.Euler(2), dg.wall,
                                           backends.get("numpy", "array")).tables
-        operations = CudaBackend("float64", device).operations(WeakForm, tables)
+        operations = CudaBackend("float64", device).operations(SetOperations, tables)
         texts.append([operations.text(name) for name in ("trace", "stage", "rate", "admissible")]
                      + [part.source.text(False) for part in operations.faces.parts])
     assert texts[0] == texts[1] and len(texts[0]) == 6
@@ -246,7 +246,7 @@ def test_counted_bytes_are_those_of_the_arrays(device):
     """Operations by the names of the launches; bytes on a mesh without room beyond the last element."""
     tables = dg.ModalDG(2).discretise(dg.rectangle(cells=(4, 4), periodic=True), dg.Euler(2), None,
                                       backends.get("numpy", "array"), dg.rusanov).tables
-    found = CudaBackend("float32", device).operations(WeakForm, tables)
+    found = CudaBackend("float32", device).operations(SetOperations, tables)
     counted = {o.name: o.bytes for o in cost(tables, "fused", "float32", stepping.SSP22, "cupy")}
     q, out = found.zeros(), found.zeros()
     assert tables.elements == 32 and list(found.parts(q, out, None, q, 0.0, 0.1, stepping.SSP22.stages[0])) == list(counted)

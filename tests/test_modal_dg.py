@@ -12,7 +12,7 @@ from strict import StrictNamespace
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.totals import totals
-from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.physics.fluxes import hllc
 from dgarray.reference import modal_simplex, simplex
 
@@ -335,5 +335,5 @@ def test_a_part_of_the_tables():
     part = tables.part(cells)
     assert type(part) is type(tables) and part.reference is tables.reference and part.elements == 5
     assert np.array_equal(part.gradients, tables.gradients[..., cells])
-    operations = WeakForm(backends.get("numpy", "array"), part)
+    operations = SetOperations(backends.get("numpy", "array"), part)
     assert np.abs(operations.rhs(np.zeros((3, part.rows, 5)), 0.0)).max() == 0

@@ -9,7 +9,7 @@ import xarray as xr
 from burgers import Burgers
 
 import dgarray as dg
-from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.methods.recipe import Fetched
 from dgarray.output import checkpoint
 from dgarray.stepping import STEPPERS
@@ -48,8 +48,8 @@ def one_date(monkeypatch):
 def looking(monkeypatch):
     """looking(n, fetched): from here on runs look at their state every n steps, and their snapshots come by `fetched`."""
     def patch(every, fetched=Slow):
-        monkeypatch.setattr(WeakForm, "check_every", every)
-        monkeypatch.setattr(WeakForm, "fetch", lambda self, state: fetched(self.host(state)))
+        monkeypatch.setattr(SetOperations, "check_every", every)
+        monkeypatch.setattr(SetOperations, "fetch", lambda self, state: fetched(self.host(state)))
     return patch
 
 
@@ -135,8 +135,8 @@ def test_a_whole_run_is_the_same(stepper, every, tmp_path, looking):
 
 def test_how_often_a_run_looks(looking, monkeypatch):
     """Every so many steps, at snapshots, at the samples of records, and where a live picture is due; and once to begin."""
-    looks, finite = [], WeakForm.finite
-    monkeypatch.setattr(WeakForm, "finite", lambda self, q: looks.append(steps[0]) or finite(self, q))
+    looks, finite = [], SetOperations.finite
+    monkeypatch.setattr(SetOperations, "finite", lambda self, q: looks.append(steps[0]) or finite(self, q))
     steps = [0]
 
     class Count:
@@ -345,7 +345,7 @@ def test_on_a_device(every, device, tmp_path, monkeypatch):
     found = failed(sim, tmp_path / "16.zarr", every=every)
     assert found[1]["step"] == 41 and found[1]["element"] == mesh.numbers[5] and found[1]["variable"] == "vx"
     monkeypatch.setattr(NodalCuda, "check_every", 1)
-    monkeypatch.setattr(NodalCuda, "fetch", WeakForm.fetch)
+    monkeypatch.setattr(NodalCuda, "fetch", SetOperations.fetch)
     monkeypatch.delattr(DeviceOperations, "step")
     assert failed(sim, tmp_path / "1.zarr", every=every) == found
 

@@ -7,14 +7,14 @@ from dgarray.backends.cuda.dg.operations import DeviceOperations
 
 import dgarray as dg
 from dgarray.methods.dg.limiter_arrays import LimiterArrays
-from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.run.progress import Progress
 
 # The array expressions of each part.
-REFERENCE = [("right-hand side", WeakForm, "tendencies"), ("limiter", LimiterArrays, "__call__"),
-             ("filter", WeakForm, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", WeakForm, "rate"),
-             ("admissible states", WeakForm, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
+REFERENCE = [("right-hand side", SetOperations, "tendencies"), ("limiter", LimiterArrays, "__call__"),
+             ("filter", SetOperations, "filter"), ("filter", DeviceOperations, "filter"), ("wave speeds", SetOperations, "rate"),
+             ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
              ("sponges", HalfSteps, "damp")]
 FILTER = dg.ExponentialFilter(1, 4)
 

@@ -21,7 +21,7 @@ from dgarray import backends
 from dgarray.bench import tune as analysis
 from dgarray.cli import main
 from dgarray.methods.dg.nodal import NodalTables
-from dgarray.methods.dg.weak_form import WeakForm
+from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.physics.fluxes import upwind
 
 FEW = [Variant(rows=3, chunk=3), Variant(rows=6, chunk=2), Variant(rows=3, chunk=3, faces="once"),
@@ -174,7 +174,7 @@ def test_the_fastest_is_kept_and_chosen(fastest, backend, clock):
         "Maxwell 2D, 3 variables, 0 coefficients, needs x: no"]["order 2, float32"]
     assert entry["variant"] == vars(fastest) and entry["seconds"] == 1e-3 and entry["elements"] == 18 and entry["of"] == 4
     assert entry["date"].count("-") == 2
-    assert variant_table.lookup(backend.device, t, backend.dtype) == fastest == backend.operations(WeakForm, t).variant
+    assert variant_table.lookup(backend.device, t, backend.dtype) == fastest == backend.operations(SetOperations, t).variant
     assert lines[0].endswith("4 variants on 18 elements") and str(variant_table.table_file()) in lines[-1]
 
 
@@ -359,7 +359,7 @@ def test_elements_fit_the_memory():
 def test_memory_that_is_counted_is_what_is_taken(one, backend, monkeypatch):
     monkeypatch.setattr(tuning, "enough", lambda values: 10 ** 12)
     t = tables(cells=40)
-    operations = backend.operations(WeakForm, t, one)
+    operations = backend.operations(SetOperations, t, one)
     arrays = [a for a in (*vars(operations).values(), *operations.jobs) if hasattr(a, "nbytes") and hasattr(a, "shape")]
     faces = operations.faces.nbytes if operations.faces else 0
     taken = (sum({id(a): a.nbytes for a in arrays}.values()) + faces) / t.elements
@@ -412,7 +412,7 @@ def test_own_entries_come_before_shipped_ones(folders):
 def test_a_broken_table_names_its_file(text, backend):
     path = kept(text)
     for call in (find, lambda: variant_table.keep(backend.device, tables(), "float32", {}),
-                 lambda: tuning.tune(backend, tables(), FEW), lambda: backend.operations(WeakForm, tables())):
+                 lambda: tuning.tune(backend, tables(), FEW), lambda: backend.operations(SetOperations, tables())):
         with pytest.raises(ValueError, match=f"{path}.* tuning table.*correct it or delete it"):
             call()
     assert path.read_text() == text
@@ -542,9 +542,9 @@ def test_a_table_is_used_with_tuning_turned_off(backend, asked, monkeypatch):
 def test_the_second_run_does_not_tune(backend, clock, tunes, monkeypatch):
     monkeypatch.setattr(tuning, "shortlist", lambda shape, shared: FEW[:2])
     calls = clock(backend.device, rising(FEW, FEW[1]))
-    assert backend.operations(WeakForm, tables(cells=8)).variant == FEW[1]
+    assert backend.operations(SetOperations, tables(cells=8)).variant == FEW[1]
     count = len(calls)
-    assert count and backend.operations(WeakForm, tables(cells=8)).variant == FEW[1] and len(calls) == count
+    assert count and backend.operations(SetOperations, tables(cells=8)).variant == FEW[1] and len(calls) == count
 
 
 # the command line

@@ -3,9 +3,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ...methods.dg.curved_form import CurvedForm
-from ...methods.dg.tensor_form import TensorForm
-from ...methods.dg.weak_form import WeakForm
+from ...methods.dg.set_operations import CurvedOperations, SetOperations, TensorOperations
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
@@ -44,7 +42,7 @@ class CpuBackend(ArrayBackend):
         return all_finite(q.reshape(-1), self.workers)
 
     def kind(self, recipe, tables):
-        if recipe is WeakForm:
+        if recipe is SetOperations:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedForm: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorForm: TensorFused}.get(
+        return {CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorOperations: TensorFused}.get(
             recipe, recipe)

@@ -1,7 +1,6 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
 from ...methods.dg.linear_limiter import LinearLimiterTables
-from ...methods.dg.tensor_form import TensorForm
-from ...methods.dg.weak_form import WeakForm
+from ...methods.dg.set_operations import SetOperations, TensorOperations
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ...system_memory import host_free
@@ -37,15 +36,15 @@ class CudaBackend(ArrayBackend):
         return self.device.pooled_memory()
 
     def kind(self, recipe, tables):
-        if recipe in (WeakForm, TensorForm) and (tables.media.names or tables.variables > tables.moving):
+        if recipe in (SetOperations, TensorOperations) and (tables.media.names or tables.variables > tables.moving):
             return recipe          # kernels take one value of a parameter per element, and variables that have fluxes
-        if recipe in (WeakForm, TensorForm) and (tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
+        if recipe in (SetOperations, TensorOperations) and (tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
-        if recipe is TensorForm:
+        if recipe is TensorOperations:
             return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda
         if recipe is Sweeps and tables.share is not None:
             return recipe          # none of rows of other parts of a grid
-        if recipe is WeakForm:
+        if recipe is SetOperations:
             return ModalCuda if tables.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)
 

@@ -1,4 +1,4 @@
-"""The base class of a method's operations on a backend, `WeakForm` and `HalfSteps`."""
+"""The base class of a method's operations on a backend, `SetOperations` and `HalfSteps`."""
 from functools import cached_property
 
 from ..stepping import REGISTER, STATE, first, sequence

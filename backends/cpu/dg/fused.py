@@ -15,7 +15,7 @@ import numpy as np
 
 from ....methods.check import Check
 from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
-from ....methods.dg.weak_form import WeakForm
+from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ....stepping import Stage
@@ -35,7 +35,7 @@ STAGES = 8               # times that the clock [dt, t of stage 0, ...] holds, a
 SHARES = 4               # pieces of each thread at least, where a mesh has so many tiles
 
 
-class NodalFused(TiledState, FusedJoinFaces, WeakForm):
+class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     """Overrides the right-hand side and the Runge-Kutta stage of the reference; the single operations are inherited.
 
     `TiledState` has the layout of the state, `FusedJoinFaces` what mortars read and write.
@@ -172,26 +172,17 @@ class NodalFused(TiledState, FusedJoinFaces, WeakForm):
         rows[:, 0] %= self.lanes
         return start, rows.astype(np.int32).reshape(-1)
 
-    def rhs(self, q, t):
+    def own_rhs(self, q):
+        """dq/dt at the first time of the clock, whose time step is 1, from what outside there is; 0 at copies of other parts'
+        elements."""
         out = np.empty_like(q)
         self._by_tile(out)[self.tiles:] = 0
-        self.set_clock(1.0, [t])
-        self.backend.perform([*self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
+        self.backend.perform(self.tile_operations(q, out, None, None, Stage(C=1.0)))
         return out
 
     def set_clock(self, dt, times):
         super().set_clock(dt, times)
         self.clock[0], self.clock[1:1 + len(times)] = dt, times
-
-    def update_operations(self, q, out, k, q0, row, number=0):
-        found = self.tile_operations(q, out, k, q0, row, number)
-        if self.copies is None:
-            return [*self.outside_operations(q, number), *found]
-        send, receive = self.copies_operations(q)
-        early, late = self.around_messages(found)
-        return [send, *self.fluxes_at_joins(q, number, False), *early, receive, *self.fluxes_at_joins(q, number, True), *late]
-
-    overlaps = True
 
     @cached_property
     def independent_pieces(self):

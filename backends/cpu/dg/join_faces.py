@@ -1,23 +1,92 @@
-"""What the kernels of DG on the CPU offer to mortars at joins: values at the faces there, and where they lie."""
+"""What the kernels of DG on the CPU offer to mortars at joins: values at the faces there, where they lie, and an array for the
+flux that these faces get."""
 from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.join_faces import JoinFaces
+from ....methods.dg.join_fluxes import own_part
+from ....methods.operation import Operation
 from ....reference.columns import multiply_by_rows
-from .mortars import FusedMortars
+from .kernel_stages import KernelStages
 
 
-class FusedJoinFaces(JoinFaces):
-    """A base class of `NodalFused`: mortars read the tiles of the state where its nodes are the points of the faces; else they
-    read `values_at_joins`, which are those of the elements at joins alone."""
+class FusedJoinFaces:
+    """A base class of `NodalFused`: the faces of `NodalTables.join_faces`, where mortars give the flux. Mortars read the tiles of
+    the state where its nodes are the points of the faces; else `values_at_joins`, those of the elements at joins alone.
 
-    mortar_list = FusedMortars
+    several   whether some face at joins has several mortars
+    Where elements have a share of finite volumes, which depends on those beyond joins, too, there are
+    shares_operation(q, copies), and the arrays own_share (element,) and share_beyond (face at joins,)."""
+
+    stages, several = KernelStages, False
+
+    @cached_property
+    def given_by_face(self):
+        """s (F.n - F*), in the weak form - s F*, at the face points of each face at joins, (face, variable, face point), which
+        mortars set before a stage's kernel."""
+        tables = self.tables
+        faces = len(tables.join_faces.faces) if tables.join_faces else 0
+        return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
+
+    def given_places(self, faces, points, some=None):
+        """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable,
+        point, face); some: numbers of the variables, by default those of the law."""
+        variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
+        some = np.arange(self.tables.moving) if some is None else np.asarray(some, int)
+        return (faces * variables + some[:, None, None]) * count + points
+
+    @property
+    def given_names(self):
+        """Names of the arrays of fluxes that are computed before a stage's kernel."""
+        return ["fluxes at joins"] * bool(self.tables.join_faces)
+
+    @property
+    def own_part(self):
+        return own_part(self.tables, self.several)
+
+    @property
+    def adds(self):
+        """Whether mortars add to what faces have got before, from `own_fluxes` or from other mortars."""
+        return self.several or bool(self.own_part)
+
+    def inside_operation(self, number):
+        """The operation `own_fluxes`, at a time of the clock."""
+        return Operation("own fluxes at joins", lambda: self.own_fluxes(self.stage_times[number]),
+                         reads=("values at faces",) * bool(self.own_part),
+                         writes={"fluxes at joins": self.given_by_face.nbytes})
+
+    def own_fluxes(self, t):
+        """Set the given flux to what elements take at their own face nodes."""
+        given = self.given_by_face.transpose(1, 2, 0)
+        if not self.own_part:
+            given[...] = 0
+            return
+        places, inputs = self.join_inputs
+        with np.errstate(all="ignore"):          # of copies of other parts' elements, which may come later
+            fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), t=self.time(t), **inputs)
+        for v, flux in enumerate(fluxes):
+            given[v] = flux
+
+    @cached_property
+    def join_inputs(self):
+        """The places of the nodes of faces at joins, and what the flux there takes besides the state: vectors, parameters, x."""
+        tables, group = self.tables, self.tables.join_faces
+        cells, sides = group.faces.T
+        normals, scale = tables.at_sides(sides, cells, group.nodes)
+        m = {name: self.backend.array(v[cells]) for name, v in tables.parameters.items()} | {
+            name: self.backend.array(v.reshape(-1)[group.nodes]) for name, v in tables.media.faces.items()}
+        inputs = {"a": tuple(self.backend.array(self.own_part * n * scale) for n in normals), "m": m}
+        if self.needs_x:
+            inputs["x"] = tuple(row[group.nodes] for row in self.face_x.reshape(tables.dim, -1))
+        return self.face_places(group.faces), inputs
 
     def values_operations(self, q, copies=None):
+        """The operations that compute the values at faces that mortars take; copies: those of copies of other parts' elements
+        alone (True), or of own elements alone (False)."""
         if self.trace is None or copies and self.cells_at_joins.max(initial=0) < self.tables.owned:
             return []
-        return super().values_operations(q)
+        return [Operation("values at faces", lambda: self.fill_faces(q), reads=("state",),
+                          writes={"values at faces": self.values_at_joins.nbytes})]
 
     @cached_property
     def cells_at_joins(self):
@@ -32,10 +101,6 @@ class FusedJoinFaces(JoinFaces):
     @property
     def faces_read(self):
         return "state" if self.trace is None else "values at faces"
-
-    @property
-    def face_bytes(self):
-        return self.values_at_joins.nbytes
 
     def fill_faces(self, q):
         """Compute the values at faces that mortars take, `values_at_joins`."""

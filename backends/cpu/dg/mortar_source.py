@@ -22,9 +22,9 @@ class MortarSource(KernelSource):
     The matrices of both sides are arguments, so one kernel serves all orientations of faces."""
 
     def __init__(self, mortars, dtype):
-        left, right = (side.tables for side in mortars.sides)
+        left, right = mortars.tables
         self.function, self.same = mortars.function, mortars.same
-        self.points = [matrix.shape[1] for matrix, _ in mortars.matrices_on_host]          # of each side's faces
+        self.points = [matrix.shape[1] for matrix, _ in mortars.matrices]          # of each side's faces
         self.count = len(mortars.points)
         self.names = [list(values) for values in (*mortars.parameters, mortars.profiles)]
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
@@ -173,7 +173,7 @@ class MortarSource(KernelSource):
                       f"back_{name} = lines.along(np.{self.dtype}, {M}, [({m}, {V}, 1)], ({V}, 1), add={split is not None})"]
             if split is not None:
                 count = len(split.function.graph.outputs) // V
-                lines += [f"MEAN_{name} = np.array({split.mean_on_host.ravel().tolist()}, np.{self.dtype})",
+                lines += [f"MEAN_{name} = np.array({split.mean.ravel().tolist()}, np.{self.dtype})",
                           f"mean_{name} = lines.along(np.{self.dtype}, 1, [({M}, {V}, 1)], ({V}, 1))"]
                 lines.append(f"between_{name} = lines.accumulate(np.{self.dtype}, {V}, {count}, 1, {count - 1})")
         return lines

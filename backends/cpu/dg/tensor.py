@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.tensor_form import TensorForm
+from ....methods.dg.set_operations import TensorOperations
 from ....methods.operation import Operation
 from ..limiter.tensor import TensorLimiterFused
 from ..simd.tiles import aligned
@@ -11,7 +11,7 @@ from .fused import NodalFused
 from .tensor_source import TensorSource
 
 
-class TensorFused(NodalFused, TensorForm):
+class TensorFused(NodalFused, TensorOperations):
     """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane].
 
     With shock capturing the share of finite volumes in each element is found in a loop before the stage's."""

@@ -35,7 +35,7 @@ BLOCK = 128               # most threads of a block in kernels with one thread a
 
 
 class ModalCuda(DeviceOperations):
-    """`WeakForm` by kernels: right-hand side, stage, wave speeds, admissibility and limiter; all else is inherited."""
+    """`SetOperations` by kernels: right-hand side, stage, wave speeds, admissibility and limiter; all else is inherited."""
 
     fused = frozenset({"right-hand side", "wave speeds", "admissible states", "limiter"})
 

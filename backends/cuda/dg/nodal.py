@@ -13,7 +13,7 @@ ELEMENTWISE = 128         # threads of a block of an elementwise kernel
 
 
 class NodalCuda(DeviceOperations):
-    """`WeakForm` with the right-hand side and the Runge-Kutta stage by kernels; wave speeds and checks are inherited.
+    """`SetOperations` with the right-hand side and the Runge-Kutta stage by kernels; wave speeds and checks are inherited.
 
     variant: `Variant`; None: the one that `tuning.choose` returns.  Raises ValueError for one that does not fit the device."""
 

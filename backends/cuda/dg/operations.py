@@ -1,7 +1,7 @@
 """What nodal and modal DG on the GPU share: the layout of the state, the clock, whole steps as CUDA graphs."""
 import numpy as np
 
-from ....methods.dg.weak_form import WeakForm
+from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
 from ....stepping import first, sequence
 from .layout import Layout
@@ -9,8 +9,8 @@ from .layout import Layout
 STAGES = 8                # most stages of a stepper: the clock holds their times
 
 
-class DeviceOperations(WeakForm):
-    """The operations of `WeakForm` on a state that is a flat array in a `Layout`; its rows are variable * nodes + node.
+class DeviceOperations(SetOperations):
+    """The operations of `SetOperations` on a state that is a flat array in a `Layout`; its rows are variable * nodes + node.
 
     Kernels read dt and the times of the stages from an array on the device, the clock [dt, t of stage 0, t of stage 1, ...].
     So one CUDA graph of a whole step can be launched again and again.  A launch is a function of no arguments.
@@ -90,7 +90,7 @@ class DeviceOperations(WeakForm):
         stage, limits = ([Operation(*each, reads=("state",), kernel=True) for each in launches.items()]
                          for launches in (self._launches(q, out, k, q0, number, factors(row)), self._limits(out)))
         copies = self.copies_operations(out) if limits and self.tables.limiting.limiter else []
-        return [*self.outside_operations(q, number), *stage, *copies, *limits]
+        return [*self.copies_operations(q), *stage, *copies, *limits]
 
     def parts(self, q, out, k, q0, t, dt, row):
         """{name: launch} of one stage, in order; writes the clock."""

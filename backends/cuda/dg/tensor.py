@@ -1,15 +1,15 @@
 """Tensor-product DG on the GPU: a kernel for the values at the faces, and one for fluxes, products and update."""
 import numpy as np
 
-from ....methods.dg.tensor_form import TensorForm
+from ....methods.dg.set_operations import TensorOperations
 from .operations import STAGES, DeviceOperations
 from .tensor_source import TensorSource
 
 TRACED = 128              # threads of a block of the kernel for values at the faces
 
 
-class TensorCuda(DeviceOperations, TensorForm):
-    """As `TensorForm`, right-hand side and Runge-Kutta stage by kernels; wave speeds and checks are inherited."""
+class TensorCuda(DeviceOperations, TensorOperations):
+    """As `TensorOperations`, right-hand side and Runge-Kutta stage by kernels; wave speeds and checks are inherited."""
 
     fused = frozenset({"right-hand side"})
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from ....methods.dg.weak_form import WeakForm
+from ....methods.dg.set_operations import SetOperations
 from ....stepping import Stage
 from ...gpu import poisons_context
 from .variant import Shape
@@ -45,7 +45,7 @@ def prepared(backend, part, variants, say, each=lambda trial: None):
         check, states, trials, why = Check(backend, part), {}, [], None
         for number, variant in enumerate(variants):
             try:
-                operations = backend.operations(WeakForm, part, variant)
+                operations = backend.operations(SetOperations, part, variant)
                 if variant.width not in states:
                     states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
                 difference = check(operations, *states[variant.width])
@@ -77,7 +77,7 @@ class Check:
         shape = Shape.of(part, backend.dtype)
         self.q = np.random.default_rng(0).standard_normal((shape.variables, shape.nodes, part.elements))
         self.some = np.unique(np.linspace(0, part.elements - 1, SAMPLE).astype(int))
-        reference = WeakForm(backend, part)
+        reference = SetOperations(backend, part)
         q, out, k = reference.state(self.q), reference.zeros(), reference.zeros()
         with np.errstate(all="ignore"):
             peak = float(np.nanmax(np.abs(backend.host(reference.rhs(q, 0.0))), initial=0))

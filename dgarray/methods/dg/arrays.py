@@ -1,17 +1,16 @@
-"""The arrays that the weak form works on, on the backend, and copies of a state between backend and host."""
+"""Arrays of a set that limiters and checks work on, on the backend, and copies of a state between backend and host."""
 from functools import cached_property
 
 import numpy as np
 
 from ..recipe import Fetched
-from .blocks import block_size
 
 ALL = slice(None)
 
 
 class DGArrays:
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
-    element]. A base class of `WeakForm`.
+    element]. A base class of `SetOperations`.
 
     Each array is copied on first use, because kernels that replace an operation have arrays of their own instead."""
 
@@ -19,31 +18,8 @@ class DGArrays:
         self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
 
     @cached_property
-    def minus_D(self):
-        return self.backend.array(-np.concatenate(self.tables.differentiation, axis=1))
-
-    @cached_property
-    def lift_matrix(self):
-        return self.backend.array(self.tables.lift)
-
-    @cached_property
     def gradients(self):
         return self.backend.array(self.tables.gradients)
-
-    @cached_property
-    def normals(self):
-        return self.backend.array(self.tables.normals)
-
-    @cached_property
-    def scale(self):
-        return self.backend.array(self.tables.scale)
-
-    @cached_property
-    def rate_metrics(self):
-        """See `NodalTables.rate_metrics`."""
-        if not self.tables.curved:
-            return self.normals, self.scale
-        return [self.backend.array(values) for values in self.tables.rate_metrics]
 
     @cached_property
     def parameters(self):
@@ -74,54 +50,8 @@ class DGArrays:
         return self.x if self.trace is None else self.backend.array(self.tables.coordinates(self.tables.face_points))
 
     @cached_property
-    def groups(self):
-        return [self._group(g) for g in self.tables.groups if len(g.faces)]
-
-    def _group(self, group):
-        host = self.tables
-        cells, sides = group.faces.T
-        faces = {name: self.backend.array(v.reshape(-1)[group.nodes]) for name, v in host.media.faces.items()}
-        normals, scale = host.at_sides(sides, cells, group.nodes)
-        return dict(jump=group.jump, nodes=self.backend.integers(group.nodes), slots=self.backend.integers(group.slots),
-                    normals=self.backend.array(normals), scale=self.backend.array(scale),
-                    face={name: self.backend.array(values) for name, values in group.values.items()},
-                    parameters={name: self.backend.array(v[cells]) for name, v in host.parameters.items()} | faces)
-
-    @cached_property
-    def faces(self):
-        """The faces between two elements, each once, in blocks; all faces of a block come from one `FaceList`.
-
-        Built on first use, because fused kernels do not need them."""
-        return [block for faces in self.tables.face_lists().pairs for block in self._in_blocks(faces)]
-
-    def _in_blocks(self, faces):
-        """Cut a `FaceList`, sorted by element, into blocks, so that each reads and writes within a small part of the arrays."""
-        host, backend, order = self.tables, self.backend, np.argsort(faces.cells[0], kind="stable")
-        for columns in self.blocks(len(order), faces.nodes.shape[1]):
-            some = order[columns]
-            cells, sides = faces.cells[:, some], faces.sides[:, some]
-            left, right = (host.at_sides(side, cell, nodes[:, some]) for side, cell, nodes in zip(sides, cells, faces.nodes))
-            yield dict(
-                nodes=[backend.integers(a[:, some]) for a in faces.nodes],
-                slots=[backend.integers(a[:, some]) for a in faces.slots],
-                normals=backend.array(left[0]), scales=[backend.array(scale) for _, scale in (left, right)],
-                parameters=[{name: backend.array(v[cell]) for name, v in host.parameters.items()}
-                            | {name: backend.array(v.reshape(-1)[nodes[:, some]]) for name, v in host.media.faces.items()}
-                            for cell, nodes in zip(cells, faces.nodes)])
-
-    @cached_property
     def filter_matrix(self):
         return self.backend.array(self.tables.filter)
-
-    @cached_property
-    def face_values(self):
-        """The array for the result of `face_flux`, (variable, face * face node * element)."""
-        return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size * self.tables.elements))
-
-    @cached_property
-    def traces(self):
-        """The array for the result of `at_faces`, (variable, face * face point, element)."""
-        return self.backend.zeros((self.tables.variables, len(self.trace), self.tables.elements))
 
     def state(self, q):
         """A copy of q[variable, node, element], of the host or the backend, in the layout that the operations use."""
@@ -176,8 +106,7 @@ class DGArrays:
 
     def blocks(self, count, rows):
         """Slices that cut `count` columns into blocks of which one temporary with `rows` rows fits the cache; one on a GPU."""
-        size = block_size(self.backend, count, rows)
-        return [slice(i, min(i + size, count)) for i in range(0, count, size)]
+        return self.backend.pieces(count, rows)
 
     def at(self, columns, place="volume", rows=ALL):
         """The law's parameters that vary, at these elements: {name: (element,) or (point, element)}.
@@ -190,15 +119,6 @@ class DGArrays:
         """The argument x of the physics at these elements, {"x": (dim) arrays (node, element)}; {} if nothing depends on x."""
         return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
 
-    @cached_property
-    def mass_x(self):
-        return self.x if self.tables.media.points is self.tables.points else self.backend.array(
-            self.tables.coordinates(self.tables.media.points))
-
-    def now(self, number):
-        """A time of the clock, as `time` returns it."""
-        return self.time(self.stage_times[number])
-
     def time(self, t):
         """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
-        return self.xp.asarray(t, dtype=self.backend.dtype)
+        return self.backend.scalar(t)

@@ -1,29 +1,19 @@
-"""The operations of DG in curved triangles and tetrahedra: see `dgarray.methods.dg.curved_tables`."""
-from functools import cached_property
-
-from .arrays import ALL
+"""The recipe of DG in curved triangles and tetrahedra, and prisms: see `dgarray.methods.dg.curved_tables`."""
+from ...physics.pointwise import Pointwise
+from ...program.arrays import apply, product
 from .weak_form import WeakForm
+from .set_constants import given
 
 
 class CurvedForm(WeakForm):
-    """As `WeakForm`, with metrics at each point, by array expressions."""
+    """As `WeakForm`, with metrics at each point."""
 
-    work = ("curved elements",)
-
-    @cached_property
-    def inverse(self):
-        return self.backend.array(self.tables.inverse)
-
-    @cached_property
-    def projection(self):
-        return self.backend.array(self.tables.projection)
-
-    def finish(self, r, q, t, columns=ALL):
+    def finish(self, r, q, t):
         """The projection of (r / J + s) / C."""
-        values = self.at_points(r) * self.inverse[:, columns]
+        count, finish = len(r), self.functions.finish
+        over_J = Pointwise(lambda r, s: tuple(each * s[0] for each in r), {"r": count, "s": 1}, "r / J")
+        values = apply(over_J, r=self.at_points(r), s=[self.inverse])
         if self.tables.finishes:
-            result = self.tables.functions.finish(r=tuple(values), q=tuple(self.at_points(q[:, :, columns])), t=t,
-                                                  m=self.at(columns), **self.position(columns))
-            for v, value in enumerate(result):
-                values[v] = value
-        return self.backend.product(self.projection, values)
+            values = apply(finish, "(r / J + s) / C", **given(
+                r=values, q=self.at_points(q) if finish.depends_on("q") else None, t=t, m=self.parameters(), x=self.x))
+        return product(self.matrix("projection of r", self.tables.projection), values, term="projection")

@@ -15,7 +15,6 @@ from ...stepping import STEPPERS
 from ...wording import choose
 from ..method import Method
 from .boundary_setup import asking, boundary_groups, check_regions, face_values, on_part
-from .curved_form import CurvedForm
 from .interfaces import check_interfaces, conditions_inside
 from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
@@ -25,11 +24,11 @@ from .media import varying_inside
 from .mortar_forms import takes_energy
 from .physics import Physics
 from .sets import bent, set_joins, sets_of, uneven_sets
+from .set_operations import CurvedOperations, SetOperations
 from .sets_operator import SetsOperator
 from .spectrum import limiting_part
 from .stability import check_stepper
 from .tables import CUT, nothing
-from .weak_form import WeakForm
 
 SIMPLICES = "line", "triangle", "tetra"
 STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
@@ -50,7 +49,7 @@ class DG(Method):
 
     shapes   names of the shapes of cells that it works on"""
 
-    has_flux, start, recipe, by_region = True, "projection", WeakForm, True
+    has_flux, start, recipe, by_region = True, "projection", SetOperations, True
 
     @property
     def orders(self):
@@ -141,7 +140,7 @@ class DG(Method):
 
     def operations(self, tables):
         """The recipe for these tables."""
-        return CurvedForm if tables.curved else self.recipe
+        return CurvedOperations if tables.curved else self.recipe
 
     def operator(self, problem, backend):
         """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""

@@ -17,8 +17,6 @@ In `split` the states q_m there have the interpolated entropy variables, but at 
 Kopriva 1996; Kopriva, Woodruff & Hussaini 2002; Friedrich, Winters, Del Rey Fernandez, Gassner, Parsani & Carpenter 2018;
 Chan, Bencomo & Del Rey Fernandez 2021.
 """
-from functools import cached_property
-
 import numpy as np
 
 from ...mesh.hanging import parts
@@ -26,191 +24,81 @@ from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise, record
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
-from ...reference.columns import multiply, sum_of_rows
+from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
-from ..operation import Operation
 from ..physics import numerical_flux
 
 
-class Mortars:
-    """The mortars between the operations of some sets: see `dgarray.methods.dg.join_faces`.
-
-    sets      {name: the operations of each set}
-    joins     `Join`s
-    several   {name: whether a face of that set may have several mortars}"""
-
-    def __init__(self, sets, joins, several):
-        self.sets, self.lists, self.joins = sets, [], list(joins)
-        for name, each in sets.items():
-            each.several = several[name]
-        for join in self.joins:
-            left, right = (list(sets.values())[number] for number in join.sets)
-            self.lists.append(left.mortar_list(left, right, join))
-
-    def operations(self, states, number, late=None):
-        """The `Operation`s that compute the fluxes at joins of these states, {name of a set: q}, at a time of the clock.
-
-        late: True for those alone that need copies of other parts' elements, False for the others, None for all
-        What needs no values at faces comes first, so that those that do follow each other."""
-        own, values, shares = ([], []), [], []
-        for name, each in self.sets.items():
-            if each.tables.join_faces:
-                values += [operation._replace(of=name) for operation in each.values_operations(states[name], late)]
-                if each.captures_shocks:
-                    shares.append(each.shares_operation(states[name], late)._replace(of=name))
-                if each.adds and not late:
-                    own[bool(each.own_part)].append(each.inside_operation(number))
-        names, found = list(self.sets), []
-        for mortars, join in zip(self.lists, self.joins):
-            if late in (None, join.late):
-                found.append(mortars.operation([states[names[side]] for side in join.sets], number))
-        if shares:
-            shares.append(Operation("shares across joins", lambda: self.spread_shares(late),
-                                    reads=("own shares of finite volumes",),
-                                    writes={"shares beyond joins": sum(each.share_beyond.nbytes for each in self.at_joins)}))
-        return [*own[0], *values, *shares, *own[1], *found]
-
-    @property
-    def at_joins(self):
-        """The operations of the sets that have faces at joins."""
-        return [each for each in self.sets.values() if each.tables.join_faces]
-
-    def spread_shares(self, late):
-        """Set the share of finite volumes beyond each face at joins; late: as of `operations`."""
-        for each in [] if late else self.at_joins:
-            each.share_beyond[...] = 0
-        for mortars, join in zip(self.lists, self.joins):
-            if late in (None, join.late):
-                mortars.spread_shares()
-
-
 class MortarList:
-    """The mortars of one `Join`."""
+    """The mortars of one `Join`, on the host: matrices, places, geometry and functions of both sides.
 
-    def __init__(self, left, right, join):
-        self.sides, self.join, self.backend = (left, right), join, left.backend
-        corners = len(join.orientation)
-        self.forms = [side.tables.mortar_form for side in self.sides]
-        self.points, self.matrices_on_host = matrices_of(join, *(side.tables for side in self.sides))
-        rows = self.rows = join.left, join.right
-        self.same = all(same_points(to) for to, _ in self.matrices_on_host)          # then in the order of the left side
-        self.order = [to.argmax(axis=1) if self.same else slice(None) for to, _ in self.matrices_on_host]
-        self.matrices = [[self.backend.array(matrix) for matrix in pair] for pair in self.matrices_on_host]
-        self.places = [places if not self.same else places[self.backend.integers(order)] for places, order in zip(
-            (side.face_places(faces, corners) for side, faces in zip(self.sides, rows)), self.order)]
-        self.columns = [side.tables.number_at_joins(faces) for side, faces in zip(self.sides, rows)]
-        self.slots = [self.backend.integers(side.given_places(
-            columns, side.tables.positions_on_faces(faces[:, 1], corners).T[order]))
-            for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
-        self.scales = [self.backend.array(side.tables.per_area(faces[:, 0])) for side, faces in zip(self.sides, rows)]
-        self.moved = [side.tables.physics.moved for side in self.sides]
-        self.carried_slots = [[self.backend.integers(side.given_places(columns, side.tables.positions_on_faces(
-            faces[:, 1], corners).T[order], some)) for some in side.tables.physics.carried_numbers]
-            for side, columns, faces, order in zip(self.sides, self.columns, rows, self.order)]
+    tables    of both sides' sets;  several: whether a face of each may have several mortars
+    same      whether the mortar points are the face points of both sides, then in the order of the left one
+    matrices  of both sides (to the mortar points, back)
+    node_places   where the face points are among the values at all faces (point, face): numbers row * elements + element
+    flux_slots    where the mortars put fluxes in one variable of the array of face fluxes, [face * face point, element]
+    scales    what `scale` is for J_face = 1 in the elements, (face,)"""
+
+    def __init__(self, tables, join, several):
+        self.tables, self.join, self.several = tables, join, several
+        self.corners = corners = len(join.orientation)
+        self.forms = [side.mortar_form for side in tables]
+        self.points, self.matrices = matrices_of(join, *tables)
+        self.rows = join.left, join.right
+        self.same = all(same_points(to) for to, _ in self.matrices)
+        self.order = [to.argmax(axis=1) if self.same else slice(None) for to, _ in self.matrices]
+        self.node_places = [(side.points_of(rows[:, 1], corners).T * side.elements + rows[:, 0])[order]
+                            for side, rows, order in zip(tables, self.rows, self.order)]
+        self.positions = [side.positions_on_faces(rows[:, 1], corners).T[order]
+                          for side, rows, order in zip(tables, self.rows, self.order)]
+        self.flux_slots = [(rows[:, 1] * side.face_nodes.shape[1] + positions) * side.elements + rows[:, 0]
+                           for side, rows, positions in zip(tables, self.rows, self.positions)]
+        self.scales = [side.per_area(rows[:, 0]) for side, rows in zip(tables, self.rows)]
+        self.moved = [side.physics.moved for side in tables]
         self.profiles = self.profiles_of(join.condition)
-        self.function = flux_between(left.tables.physics, right.tables.physics, self.forms, join.condition, self.profiles)
-        self.set_geometry(self.matrices_on_host[0][0])
-        self.shares = [self.shares_of(side, i) for i, side in enumerate(self.sides)]
+        self.function = flux_between(*(side.physics for side in tables), self.forms, join.condition, self.profiles)
+        self.set_geometry(self.matrices[0][0])
+        self.shares = [self.shares_of(side, i) for i, side in enumerate(tables)]
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
-                       for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices_on_host))]
-        self.owns = [None if side.tables.weak or side.several else OwnFlux(self, i) for i, side in enumerate(self.sides)]
+                       for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices))]
+        self.owns = [None if side.weak or own_several else OwnFlux(self, i)
+                     for i, (side, own_several) in enumerate(zip(tables, several))]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
-        tables = self.sides[0].tables
+        tables = self.tables[0]
         vectors = multiply(to_mortar, tables.area_vectors(self.join.left, len(self.join.orientation)))
         areas = np.linalg.norm(vectors, axis=0)
-        self.normals, self.areas = self.backend.array(vectors / areas), self.backend.array(areas)
-        varying = any(side.tables.media.names for side in self.sides)
+        self.normals, self.areas = vectors / areas, areas
+        varying = any(side.media.names for side in self.tables)
         needed = varying or self.function.depends_on("x")
-        self.x = self.backend.array(positions_of(tables, self.join.left, self.points)) if needed else None
-        self.parameters = [self.parameters_of(side, rows[:, 0], self.x)
-                           for side, rows in zip(self.sides, (self.join.left, self.join.right))]
+        self.x = positions_of(tables, self.join.left, self.points) if needed else None
+        self.parameters = [parameters_of(side, rows[:, 0], self.x) for side, rows in zip(self.tables, self.rows)]
 
     def shares_of(self, side, i):
         """a . n, (face,), of each vector a that carries variables of a side along with the law's, see `Physics.of_side`.
 
         At joins a is (a . n) n, because layers grow along their depth: these variables get that share of the law's fluxes."""
-        physics, normals = side.tables.physics, self.backend.host(self.normals)[:, 0]
-        m = record("m", *physics.parameters)(**physics.parameters | {name: self.backend.host(values)
-                                                                    for name, values in self.parameters[i].items()})
-        return [self.backend.array(np.broadcast_to(dot(carry(tuple(normals), m), tuple(normals)), normals.shape[1:]).copy())
+        physics, normals = side.physics, self.normals[:, 0]
+        m = record("m", *physics.parameters)(**physics.parameters | self.parameters[i])
+        return [np.broadcast_to(dot(carry(tuple(normals), m), tuple(normals)), normals.shape[1:]).copy()
                 for carry in physics.carried]
 
     def profiles_of(self, condition):
         """The profiles of an interface's condition at the mortars, {name: (mortar point, face)}."""
         if not hasattr(condition, "profiles"):
             return {}
-        x = positions_of(self.sides[0].tables, self.join.left, self.points)
-        return {name: self.backend.array(np.broadcast_to(np.asarray(values, float), x.shape[1:]))
+        x = positions_of(self.tables[0], self.join.left, self.points)
+        return {name: np.broadcast_to(np.asarray(values, float), x.shape[1:])
                 for name, values in call(condition.profiles, dict(x=tuple(x)), "profiles").items()}
 
-    def parameters_of(self, side, cells, x):
-        """The law's parameters that vary at the points x, {name: (face,) or (point, face)}."""
-        tables = side.tables
-        found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
-        for name in tables.media.names:
-            found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(self.backend.host(x))), name), float)
-        return {name: self.backend.array(np.broadcast_to(values, values.shape)) for name, values in found.items()}
 
-    def operation(self, states, number):
-        """The `Operation` that gives both sides the fluxes of these mortars, of the states of both sets at a time of the
-        clock."""
-        return Operation("mortars", lambda: self(self.sides[0].stage_times[number]), reads=("values at faces",),
-                         writes=self.writes)
-
-    @property
-    def writes(self):
-        return {"fluxes at joins": sum(side.given_by_face.nbytes for side in dict.fromkeys(self.sides))}
-
-    def __call__(self, t):
-        t = self.sides[0].time(t)
-        own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
-        l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
-        inputs = {} if self.x is None else {"x": tuple(self.x)}
-        fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
-                               mr=self.parameters[1], p=self.profiles, **inputs)
-        for i, (sign, side, (_, back), scale) in enumerate(zip((-1, 1), self.sides, self.matrices, self.scales)):
-            flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
-            if self.splits[i]:
-                f = self.splits[i].between(own[i], (l, r)[i], flux, t)
-            else:
-                f = flux if self.same else self.backend.product(back, flux)
-            if self.owns[i]:
-                f = f - self.owns[i](own[i], t)
-            given, f = side.given_by_face.reshape(-1), sign * scale * f
-            every = slice(None), *map(list, self.moved[i])
-            for slots, share, some in zip([self.slots[i], *self.carried_slots[i]], [1.0, *self.shares[i]], every):
-                given[slots] = given[slots] + share * f[some] if side.adds else share * f[some]
-
-    def at_mortar(self, i, values):
-        """The state of a side at the mortar points, from that at the face's nodes."""
-        split = self.splits[i]
-        if self.same:
-            return tuple(values)
-        if split is None or split.from_entropy is None:
-            return tuple(self.backend.product(self.matrices[i][0], values))
-        return split.states(values)
-
-    @cached_property
-    def numbers(self):
-        """Of both sides the elements, and the numbers of their faces among those at joins: ([(face,), (face,)], the same)."""
-        return tuple([self.backend.integers(numbers) for numbers in lists]
-                     for lists in ([rows[:, 0] for rows in self.rows], self.columns))
-
-    def spread_shares(self):
-        """Give the faces of both sides the share of finite volumes in the element beyond them, or the largest of several."""
-        elements, faces = self.numbers
-        for i, side in enumerate(self.sides):
-            found = self.sides[1 - i].own_share[elements[1 - i]]
-            side.share_beyond[faces[i]] = self.backend.xp.maximum(side.share_beyond[faces[i]], found)
-
-    def stacked(self, components):
-        """Components as one array (variable, mortar point, face)."""
-        values = self.backend.xp.empty((len(components), *self.areas.shape), self.areas.dtype)
-        for v, component in enumerate(components):
-            values[v] = component
-        return values
+def parameters_of(tables, cells, x):
+    """The law's parameters that vary in these cells and at the points x, {name: (face,) or (point, face)}."""
+    found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
+    for name in tables.media.names:
+        found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(x)), name), float)
+    return found
 
 
 def same_points(to):
@@ -222,65 +110,32 @@ class OwnFlux:
     """F(q).a of a side in strong form, at the points of its face, whose area vectors a point from left to right."""
 
     def __init__(self, mortars, i):
-        self.side, rows, corners = mortars.sides[i], mortars.rows[i], len(mortars.join.orientation)
-        tables, backend = self.side.tables, mortars.backend
-        vectors, order = (1 - 2 * i) * tables.area_vectors(rows, corners), mortars.order[i]
-        self.function, self.vectors = own_flux(tables.physics), backend.array(vectors[:, order])
+        tables, rows, corners, order = mortars.tables[i], mortars.rows[i], mortars.corners, mortars.order[i]
+        vectors = (1 - 2 * i) * tables.area_vectors(rows, corners)
+        self.function, self.vectors = own_flux(tables.physics), vectors[:, order]
         needed = tables.media.names or self.function.depends_on("x")
         points = tables.reference.face_polynomials(corners).points[order]
-        self.x = backend.array(positions_of(tables, rows, points)) if needed else None
-        self.parameters = mortars.parameters_of(self.side, rows[:, 0], self.x)
-
-    def __call__(self, q, t):
-        """(variable, face point, face) from the values q there."""
-        inputs = {} if self.x is None else {"x": tuple(self.x)}
-        fluxes = self.function(q=tuple(q), a=tuple(self.vectors), t=t, m=self.parameters, **inputs)
-        result = self.side.xp.empty(q.shape, q.dtype)
-        for v, flux in enumerate(fluxes):
-            result[v] = flux
-        return result
+        self.x = positions_of(tables, rows, points) if needed else None
+        self.parameters = parameters_of(tables, rows[:, 0], self.x)
 
 
 class SplitSide:
     """The `split` form of a side: fluxes between the nodes of its face and the mortar points.
 
-    Both have area vectors of the whole face, from left to right; a mortar on a part of the face has `parts` times its own."""
+    Both have area vectors of the whole face, from left to right; a mortar on a part of the face has `parts` times its own.
+    mean (1, face point): the matrix that takes the mean over the face"""
 
     def __init__(self, mortars, i):
-        self.side, backend, (to, back) = mortars.sides[i], mortars.backend, mortars.matrices_on_host[i]
-        rows, tables = (mortars.join.left, mortars.join.right)[i], self.side.tables
+        tables, rows, (self.to, back) = mortars.tables[i], mortars.rows[i], mortars.matrices[i]
         self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
         self.parts = 1 if mortars.join.part is None or i == 0 else len(parts(tables.dim))
-        self.back, self.to = back / self.parts, mortars.matrices[i][0]
+        self.back = back / self.parts
         face = tensor_cell(tables.dim - 1, tables.order, tables.kind)
-        self.mean_on_host = face.weights[None] / face.weights.sum()
-        self.mean = backend.array(self.mean_on_host)
-        self.rows = [tuple(backend.array(row[:, None]) for row in pair) for pair in zip(to, self.back.T)]
-        self.areas = backend.array((1 - 2 * i) * tables.area_vectors(rows))          # outward ones are those of the left side
+        self.mean = face.weights[None] / face.weights.sum()
+        self.areas = (1 - 2 * i) * tables.area_vectors(rows)          # outward ones are those of the left side
         self.vectors = self.parts * mortars.normals * mortars.areas
-        x = backend.array(positions_of(tables, rows, face.nodes)) if tables.media.names else None
-        self.own, self.there = mortars.parameters_of(self.side, rows[:, 0], x), mortars.parameters[i]
-
-    def states(self, q):
-        """The states (component: (mortar point, face)) with the interpolated entropy variables of q (variable, face point,
-        face), see `dgarray.methods.dg.mortar_forms.entropy_functions`."""
-        backend, w = self.side.backend, self.side.xp.empty(q.shape, q.dtype)
-        for v, component in enumerate(self.to_entropy(q=tuple(q))):
-            w[v] = component
-        w, q, near = backend.product(self.to, w), backend.product(self.to, q), backend.product(self.mean, q)
-        with np.errstate(all="ignore"):          # of variables that no state has
-            return self.from_entropy(w=tuple(w), q=tuple(q), near=tuple(near))
-
-    def between(self, q, states, star, t):
-        """f at the face's nodes, (variable, face point, face)."""
-        V, result = len(q), self.side.xp.zeros(q.shape, q.dtype)
-        for m, (to, back) in enumerate(self.rows):
-            there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
-            flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
-                                 t=t, ml=self.own, mr=there)
-            for v, (f, g) in enumerate(zip(flux[:V], flux[-V:])):
-                result[v] += back * (f + self.parts * star[v, m] - sum_of_rows(to * g))
-        return result
+        x = positions_of(tables, rows, face.nodes) if tables.media.names else None
+        self.own, self.there = parameters_of(tables, rows[:, 0], x), mortars.parameters[i]
 
 
 def matrices_of(join, left, right):

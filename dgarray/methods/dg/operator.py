@@ -128,7 +128,7 @@ class DGOperator(ArrayOperator):
         """Let the operator of a part of a mesh renew its copies of other parts' elements by these `Messages`."""
         if messages is not None and self.mesh.share is not None:
             self.messages = messages
-            self.operations.copies = Copies(messages, {None: (self.operations, self.mesh.share)})
+            self.operations.alone.copies = Copies(messages, {None: (self.operations, self.mesh.share)})
 
     @property
     def copies(self):

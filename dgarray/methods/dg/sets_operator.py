@@ -14,7 +14,7 @@ from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
 from .linear_limiter_arrays import LinearLimiterArrays
-from .mortars import Mortars, points_at_mortars
+from .mortars import points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
@@ -35,10 +35,17 @@ class SetsOperator(SetsState):
         self._place_points()
         self._place_limits()
         operations = {name: operator.operations for name, operator in self.operators.items()}
-        self.mortars = Mortars(operations, set_joins(problem, sets), {each.name: each.several for each in sets})
+        first = next(iter(operations.values()))
+        self.all_stages = first.stages(operations, set_joins(problem, sets), {each.name: each.several for each in sets})
         self.messages = None if problem.mesh.share is None else backend.messages
-        self.copies = None if self.messages is None else Copies(self.messages, {
-            each.name: (operations[each.name], each.problem.mesh.share) for each in sets})
+        if self.messages is not None:
+            self.all_stages.copies = Copies(self.messages, {
+                each.name: (operations[each.name], each.problem.mesh.share) for each in sets})
+
+    @property
+    def copies(self):
+        """The `Copies` of other parts' elements, on a part of a mesh."""
+        return self.all_stages.copies
 
     def _place_points(self):
         """Tell the limiters that keep states positive where mortars evaluate them: on all parts of a mesh alike."""
@@ -78,12 +85,8 @@ class SetsOperator(SetsState):
         before, after = ([each._replace(of=name) for name, pair in found.items() for each in pair[i]] for i in (0, 1))
         if before:
             before.append(next(iter(self.operators.values())).operations.linear_limiter.extremes_operation())
-            before = [*self.copies_operations(states), *before]
+            before = [*self.all_stages.copies_operations(states), *before]
         return [*before, *after]
-
-    def copies_operations(self, states):
-        """The operations that renew the copies of other parts' elements in these states."""
-        return [] if self.copies is None else self.copies.operations(states)
 
     def on(self, backend):
         """The same problem on another backend, with the same tables."""
@@ -172,7 +175,7 @@ class SetsOperator(SetsState):
 
     def holdings(self):
         return [(name, what, thing) for name, operator in self.operators.items() for _, what, thing in operator.holdings()] + [
-            (JOINS, "joins", self.mortars), (JOINS, "joins", self)]
+            (JOINS, "joins", self.all_stages), (JOINS, "joins", self)]
 
     def step_of_spectrum(self):
         """The largest step by the operator's eigenvalues, by array expressions in float64; nan where there is none."""
@@ -199,15 +202,8 @@ class SetsOperator(SetsState):
     def set_clock(self, dt, times):
         self._each(lambda o: o.operations.set_clock(dt, times))
 
-    def outside_operations(self, state, number=0):
-        """The operations that bring what sets need of outside, at a time of the clock: copies of other parts' elements, and
-        fluxes at joins."""
-        return [*self.copies_operations(state), *self.mortars.operations(state, number)]
-
     def rhs(self, state, t):
-        self.set_clock(1.0, [t])
-        self.backend.perform(self.outside_operations(state))
-        return self._each(lambda o, q: o.rhs(q, t), state)
+        return self.all_stages.rhs(state, t)
 
     @property
     def stage_count(self):
@@ -218,22 +214,9 @@ class SetsOperator(SetsState):
         own = self._each(lambda o, q: o.states(q), state)
         plans = [sequence(self.stepper, own[name][0], o.operations.in_place) for name, o in self.operators.items()]
         for number, rows in enumerate(zip(*plans)):
-            updates = {name: operator.operations.update_operations(q, out, k, q0, row, number) for (name, operator), (_, k), (
-                row, q, out, q0) in zip(self.operators.items(), own.values(), rows)}
-            found = self._with_outside({name: q for name, (_, q, _, _) in zip(own, rows)}, updates, number)
-            new = {name: out for name, (_, _, out, _) in zip(own, rows)}
-            yield found + self.limit_operations(new), new
-
-    def _with_outside(self, states, updates, number):
-        """The operations `updates`, {set: those of its elements}, after those that bring what they need of outside; elements
-        that need no copies of other parts' elements while these are on their way."""
-        operations = {name: operator.operations for name, operator in self.operators.items()}
-        if self.copies is None or not all(each.overlaps for each in operations.values()):
-            return [*self.outside_operations(states, number), *of_sets(updates)]
-        early, late = ({name: operations[name].around_messages(given)[i] for name, given in updates.items()} for i in (0, 1))
-        send, receive = self.copies_operations(states)
-        return [send, *self.mortars.operations(states, number, False), *of_sets(early),
-                receive, *self.mortars.operations(states, number, True), *of_sets(late)]
+            arrays = {name: (q, out, k, q0) for (name, (_, k)), (_, q, out, q0) in zip(own.items(), rows)}
+            new = {name: out for name, (_, out, _, _) in arrays.items()}
+            yield self.all_stages.update_operations(arrays, rows[0][0], number) + self.limit_operations(new), new
 
     def step_operations(self, state):
         return [found for found, _ in self.stage_operations(state)]
@@ -312,8 +295,3 @@ class SetsOperator(SetsState):
     def change(self, state, before):
         changes = self._each(lambda o, q, p: o.change(q, p), state, before).values()
         return np.max([change[:, :len(self.law.variables)] for change in changes], axis=0)
-
-
-def of_sets(found):
-    """{set: operations} as one list, in which each operation says of which set it is."""
-    return [operation._replace(of=name) for name, operations in found.items() for operation in operations]

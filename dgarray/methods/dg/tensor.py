@@ -19,11 +19,11 @@ from .joins import JOIN, joins, with_joins
 from .limiter_tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
-from .mortars import Mortars, points_at_mortars
+from .mortars import points_at_mortars
 from .operator import DGOperator
 from .physics import Physics
 from .stability import stability_limit
-from .tensor_form import TensorForm
+from .set_operations import TensorOperations
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
 SHAPES = "quadrilateral", "hexahedron"
@@ -70,7 +70,7 @@ class TensorDG(DG):
     positivity: bool | str = False
     limiter: str | None = None
     indicator: str | None = None
-    shapes, recipe = SHAPES, TensorForm
+    shapes, recipe = SHAPES, TensorOperations
 
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
@@ -200,7 +200,7 @@ class TensorOperator(DGOperator):
             whole = problem.mesh.whole
             if tables.limiting.positivity:          # on all parts of a mesh alike
                 tables.mortar_points = points_at_mortars(joins(whole, np.zeros(whole.cell_count, int)), [tables]).get(0)
-            self.operations.mortars = Mortars({None: self.operations}, lists, {None: True})
+            self.operations.alone = self.operations.stages({None: self.operations}, lists, {None: True})
 
     def limit(self, stepper):
         """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the

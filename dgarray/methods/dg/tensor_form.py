@@ -1,142 +1,219 @@
-"""The operations of tensor-product DG on quadrilaterals and hexahedra: products along lines of nodes.
+"""The recipe of tensor-product DG on quadrilaterals and hexahedra: products along lines of nodes.
 
 Weak form, collocated at the nodes (J a^k: the metrics, w: weights, l: Lagrange polynomials of a line):
 
     J_i C dq_i/dt = sum_k sum_j (w_j / w_i) l'_i(x_j) (F . J a^k)_j - sum_ends l_i(end) / w_i (J_face F*)_end + J_i s_i
 
 Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
-"""
-from functools import cached_property
 
-from ..operation import Operation
-from .arrays import ALL
-from .shock_volume import ShockVolume
-from .split_volume import SplitVolume
-from .tensor_limiter_arrays import TensorLimiterArrays
+Split form, on Gauss-Lobatto nodes: fluxes between two nodes of a line,
+
+    J_i C dq_i/dt = - sum_k sum_j 2 D_ij F#(q_i, q_j) . (J a^k_i + J a^k_j) / 2
+                    + sum_ends l_i(end) / w_i J_face (F . n - F*)_end + J_i s_i
+
+F# symmetric and consistent makes it conservative; F# that conserves entropy makes it conserve entropy, up to what F* takes.
+Nonconservative products Phi(q_i, q_j, n) of the law are added to F# at node i, to F* and, as Phi(q_i, q_i, n), to F.
+Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016; Bohm, Winters, Gassner, Derigs, Hindenlang & Saur 2020.
+
+With a share alpha of finite volumes on subcells where there are shocks:
+
+    J_i dq_i/dt = (1 - alpha) (split form) - alpha sum_k (f_(i, i+1) - f_(i-1, i)) / w_i + face terms and sources,
+
+f the run's numerical flux between neighbouring nodes i, j of a line along axis k, with the normal of their subcells,
+
+    n_(i, i+1) = (J a^k)_0 + sum_(l <= i) sum_m w_l D_lm (J a^k)_m,
+
+so that a uniform state stays uniform on curved cells.  At the ends of a line both parts have the same fluxes, hence what is
+conserved stays.  Hennemann, Rueda-Ramirez, Hindenlang & Gassner 2021, equations (11), (16) and (B.1) to (B.3).
+"""
+from itertools import combinations
+
+import numpy as np
+
+from ...program.arrays import apply, gather, product, put, reduce, stack
 from .weak_form import WeakForm
+from .set_constants import given
 
 
 class TensorForm(WeakForm):
-    """As `WeakForm`, with a product along each axis in place of one with all nodes; also with the volume term of the split
-    form.
+    """As `WeakForm`, with a product along each axis in place of one with all nodes.
 
-    Nodes are numbered with x fastest, so that values [variable, node, element] are also [variable * after, n, before * element]
-    with the nodes of one axis in the middle."""
+    Nodes are numbered with x fastest, so that values (.., node, element) are also (.., after, n, before, element) with the
+    nodes of the lines along one axis in the middle."""
 
-    limiter_of_arrays = TensorLimiterArrays
+    def lines(self, values, axis):
+        """Values (.., node, element) as (.., after, n, before, element), the nodes of the lines along an axis in the middle;
+        values of elements alone as they are."""
+        n = len(self.tables.cell.weak)
+        if not values.lead or values.lead[-1] != n ** self.tables.dim:
+            return values
+        *more, nodes = values.lead
+        return values.reshape(*more, nodes // n ** (axis + 1), n, n ** axis)
 
-    @cached_property
-    def lines(self):
-        cell = self.tables.cell
-        return {name: self.backend.array(getattr(cell, name)) for name in ("weak", "ends", "lift")}
+    def line_matrix(self, name):
+        return self.matrix(name, getattr(self.tables.cell, name))
 
-    @cached_property
-    def inverse(self):
-        return self.backend.array(self.tables.inverse)
+    def along(self, matrix, values, axis, term):
+        """A matrix (n, n) applied to the lines of values (variable, node, element) along an axis."""
+        return product(matrix, self.lines(values, axis), -3, term).reshape(*values.lead)
 
-    def along(self, matrix, values, axis):
-        """A matrix (row, n) applied along an axis of values (variable, node, element);
-        (variable * after, row, before * element)."""
-        n, (variables, nodes, count) = matrix.shape[1], values.shape
-        before = n ** axis
-        return self.backend.product(matrix, values.reshape(variables * (nodes // (n * before)), n, before * count))
+    share = None          # of finite volumes in each own element, set by `begin`
 
-    @cached_property
-    def split_volume(self):
-        """The volume term of the split form, where the tables have one; else None."""
-        if self.tables.volume_flux is None:
-            return None
-        return SplitVolume(self) if self.tables.sensor is None else ShockVolume(self)
+    def begin(self, q, own=None, beyond=()):
+        """Find the shares of finite volumes at a state, if there are any; own: the `own_shares`, if they are known; beyond: of
+        `find_share`."""
+        if self.tables.sensor is not None:
+            self.share = self.find_share(self.own_shares(q) if own is None else own, beyond)
 
-    def tendencies(self, q, t, use):
-        if self.split_volume is not None:
-            self.split_volume.begin(q)
-        super().tendencies(q, t, use)
-
-    # With shock capturing, the shares of finite volumes.
-
-    @property
-    def captures_shocks(self):
-        return self.tables.sensor is not None
-
-    def shares(self, q):
-        """The share of finite volumes in each element, (element,), at a state; beyond joins as the last stage found it."""
-        self.split_volume.find_own(self.as_array(q))
-        return self.split_volume.shares()
-
-    def shares_operation(self, q, copies=None):
-        return Operation("own shares of finite volumes", lambda: self.split_volume.find_own(q), reads=("state",),
-                         writes={"own shares of finite volumes": self.own_share.nbytes})
-
-    @property
-    def own_share(self):
-        return self.split_volume.own
-
-    @property
-    def share_beyond(self):
-        return self.split_volume.beyond
-
-    def volume(self, q, t, columns=ALL):
-        if self.split_volume is not None:
-            return self.split_volume(q, t, columns)
-        q = q[:, :, columns]
-        variables, nodes, count = q.shape
-        fluxes = self.tables.functions.volume(
-            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in _pairs(self.tables.dim)),
-            t=t, m=self.at(columns), **self.position(columns))
-        total = 0.0
+    def volume(self, q, t):
+        if self.tables.volume_flux is not None:
+            return self.split_volume(q, t)
+        F, total = self.fluxes(q, t), None
         for k in range(self.tables.dim):
-            flux = self.xp.empty(q.shape, q.dtype)
-            for v in range(variables):
-                flux[v] = fluxes[k * variables + v]
-            total = total + self.along(self.lines["weak"], flux, k).reshape(q.shape)
+            part = self.along(self.line_matrix("weak"), F[:, k], k, f"-div F along {'xyz'[k]}")
+            total = part if total is None else total + part
         return total
 
     def at_faces(self, q):
-        return self.ends_of(q, self.traces)
+        return self.ends_of(q)
 
-    def ends_of(self, q, out=None):
+    def ends_of(self, q):
         """The values of q (variable, node, element) at the points of all faces, (variable, face * face point, element)."""
-        (variables, nodes, count), n = q.shape, len(self.lines["weak"])
-        out = self.xp.empty((variables, self.tables.face_nodes.size, count), q.dtype) if out is None else out
-        faces = out.reshape(variables, self.tables.dim, 2, nodes // n, count)
-        for k in range(self.tables.dim):
-            ends = self.along(self.lines["ends"], q, k).reshape(variables, nodes // n ** (k + 1), 2, n ** k, count)
-            faces[:, k] = ends.swapaxes(1, 2).reshape(variables, 2, nodes // n, count)
-        return out
-
-    def lift(self, flux, columns=ALL):
-        flux = flux[:, :, columns]
-        variables, _, count = flux.shape
-        d, n = self.tables.dim, len(self.lines["weak"])
-        nodes, total = n ** d, 0.0
-        faces = flux.reshape(variables, d, 2, nodes // n, count)
+        variables, d, n = len(q), self.tables.dim, len(self.tables.cell.weak)
+        found = []
         for k in range(d):
-            ends = faces[:, k].reshape(variables, 2, nodes // n ** (k + 1), n ** k, count).swapaxes(1, 2)
-            values = ends.reshape(variables * (nodes // n ** (k + 1)), 2, n ** k * count)
-            total = total + self.backend.product(self.lines["lift"], values).reshape(variables, nodes, count)
+            ends = product(self.line_matrix("ends"), self.lines(q, k), -3, "q at faces")          # (variable, after, end, before)
+            found.append(ends.moved(0, 2, 1, 3).reshape(variables, 2, n ** (d - 1)))
+        return stack(found, 1, "q at faces").reshape(variables, -1)
+
+    def lift(self, flux):
+        d, n, total = self.tables.dim, len(self.tables.cell.weak), None
+        faces = flux.reshape(len(flux), d, 2, n ** (d - 1))
+        for k in range(d):
+            ends = faces[:, k].reshape(len(flux), 2, n ** (d - 1 - k), n ** k).moved(0, 2, 1, 3)
+            part = product(self.line_matrix("lift"), ends, -3, "lift of F*").reshape(len(flux), n ** d)
+            total = part if total is None else total + part
         return total
 
-    def finish(self, r, q, t, columns=ALL):
+    def finish(self, r, q, t):
         if self.tables.affine:
-            return super().finish(r, q, t, columns)
-        result = self.tables.functions.collect(r=tuple(r), q=tuple(q[:, :, columns]), s=(self.inverse[:, columns],), t=t,
-                                               m=self.at(columns), **self.position(columns))
-        for v, value in enumerate(result):
-            r[v] = value
-        return r
+            return super().finish(r, q, t)
+        return apply(self.functions.collect, "(r / J + s) / C", **given(
+            r=r, q=q, s=[self.inverse], t=t, m=self.parameters(), x=self.x))
 
     def rate(self, q, t, exponent=1.0):
-        """The largest wave rate, max over all nodes of sum_k s(J a^k) / J, 1 / time: the speeds in the reference cell.
+        """The largest wave rate of each element, max over its nodes of sum_k s(J a^k) / J, 1 / time."""
+        rates = apply(self.functions.rate, "s(J a)", **given(
+            q=q.first(self.own), g=self.gradients, t=t, m=self.parameters(), x=self.x,
+            s=None if self.tables.affine else [self.inverse]))[0]
+        return reduce("max", rates) if len(rates.shape) == 2 else rates
 
-        nan if a rate is not finite."""
-        own = slice(self.tables.owned)
-        scale = {} if self.tables.affine else {"s": (self.own(self.inverse),)}
-        rates = self.tables.functions.rate(q=tuple(self.own(q)), g=tuple(self.gradients[k, d][..., own] for k, d in _pairs(
-            self.tables.dim)), t=self.time(t), m=self.at(own), **scale, **self.position(own))[0]
-        rate = self.backend.largest(rates)
-        return rate if 0 <= rate < float("inf") else float("nan")
+    # The split form.
 
+    def split_volume(self, q, t):
+        total = None
+        for k in range(self.tables.dim):
+            parts = [self.two_point(q, k, t)] if self.share is None else [self.two_point(q, k, t), self.subcells(q, k, t)]
+            for part in [*parts, self.at_ends(q, k, t)]:
+                total = part if total is None else total + part
+        return total
 
-def _pairs(dim):
-    return [(k, d) for k in range(dim) for d in range(dim)]
+    def pairs_of(self, pairs, values, k):
+        """For pairs (i, j) of nodes of each line, values at i and at j, (.., after, pair, before, element)."""
+        lines = self.lines(values, k)
+        if lines is values:
+            return values, values
+        more = (slice(None),) * (len(lines.lead) - 2)
+        return [lines[(*more, [pair[side] for pair in pairs])] for side in (0, 1)]
+
+    def fluxes_of_pairs(self, function, term, pairs, factors, q, k, more):
+        """r_i = sum over the pairs (i, j) of factors (pair, 2) times a flux between both, for i by the first factor, for j by
+        the second; (variable, node, element).
+
+        more: arguments of the function by name"""
+        n, V = len(self.tables.cell.weak), self.tables.variables
+        l, r = self.pairs_of(pairs, q, k)
+        m = {name: self.pairs_of(pairs, values, k) for name, values in self.parameters().items()}
+        flux = apply(function, term, l=l, r=r, ml={name: both[0] for name, both in m.items()},
+                     mr={name: both[1] for name, both in m.items()}, **more)
+        to_left, to_right = np.zeros((2, n, len(pairs)))
+        for number, ((i, j), (a, b)) in enumerate(zip(pairs, factors)):
+            to_left[i, number], to_right[j, number] = a, b
+        if len(flux) == V:
+            found = product(self.matrix(f"factors of {term}", to_left + to_right), flux, -3, f"sum of {term}")
+        else:          # nonconservative products: the first ones for i, the last ones for j
+            found = product(self.matrix(f"factors of {term} at i", to_left), flux[:V], -3, f"sum of {term}") + product(
+                self.matrix(f"factors of {term} at j", to_right), flux[V:], -3, f"sum of {term}")
+        return found.reshape(*q.lead)
+
+    def two_point(self, q, k, t):
+        """- sum_j 2 D_ij F#(q_i, q_j) . (J a^k_i + J a^k_j) / 2 over j other than i, times 1 - alpha."""
+        slopes, a = self.tables.cell.slopes, self.metrics_along(k)
+        pairs = list(combinations(range(len(slopes)), 2))
+        factors = [(-2 * slopes[i, j], -2 * slopes[j, i]) for i, j in pairs]
+        both = self.pairs_of(pairs, a, k)
+        found = self.fluxes_of_pairs(self.functions.two_point, "F#", pairs, factors, q, k, dict(a=both[0], b=both[1], t=t))
+        return found if self.share is None else self.blended(found)
+
+    def metrics_along(self, k):
+        """J a^k, (dim, node, element) or (dim, element)."""
+        return self.metric("gradients")[k]
+
+    def at_ends(self, q, k, t):
+        """The flux of the nodes at both ends of a line; at the others D_ii = 0."""
+        slopes, n = self.tables.cell.slopes, len(self.tables.cell.slopes)
+        ends = [(0, 0), (n - 1, n - 1)]
+        own, a = (self.pairs_of(ends, values, k)[0] for values in (q, self.metrics_along(k)))
+        m = {name: self.pairs_of(ends, values, k)[0] for name, values in self.parameters().items()}
+        flux = apply(self.functions.along, "F at ends", q=own, a=a, t=t, m=m)
+        factors = np.zeros((n, 2))
+        factors[0, 0], factors[-1, 1] = -2 * slopes[0, 0], -2 * slopes[-1, -1]
+        return product(self.matrix("factors of ends", factors), flux, -3, "ends").reshape(*q.lead)
+
+    # Shock capturing.
+
+    def blended(self, r):
+        """(1 - alpha) r."""
+        blend = self.functions.blend
+        return stack([apply(blend, r=[component], share=[self.share])[0] for component in r], term="(1 - alpha) r")
+
+    def subcells(self, q, k, t):
+        """- alpha (f_(i, i+1) - f_(i-1, i)) / w_i."""
+        w, n = self.tables.cell.w, len(self.tables.cell.w)
+        pairs = [(i, i + 1) for i in range(n - 1)]
+        if self.tables.affine:
+            normal = self.metrics_along(k)
+        else:
+            normal = self.metric("subcells")[k]
+            normal = normal.reshape(self.tables.dim, -1, n - 1, n ** k)
+        factors = [(-1 / w[i], 1 / w[j]) for i, j in pairs]
+        return self.fluxes_of_pairs(self.functions.subcell, "subcell fluxes", pairs, factors, q, k,
+                                    dict(n=normal, share=[self.share], t=t))
+
+    def own_shares(self, q):
+        """The share of finite volumes in each element by its own modes, (element,)."""
+        tables, sensor = self.tables, self.tables.sensor
+        modes, kinds = self.matrix("modes", sensor.modes(tables.cell)), sensor.kinds(tables.cell)
+        values = apply(self.functions.sensed, "sensed", q=q, m=self.all_parameters())
+        for k in range(tables.dim):
+            values = self.along(modes, values, k, "modes")
+        square = values * values
+        energy = [reduce("sum", square[0][[i for i, kind in enumerate(kinds) if kind == which]]) for which in range(3)]
+        return apply(self.functions.share, "own share of finite volumes", energy=energy)[0]
+
+    def find_share(self, own, beyond=()):
+        """The share of finite volumes in each own element, from the own shares (element,) of itself and of its neighbours;
+        beyond: those of elements beyond joins, parts of an array (side, element) as `put` takes them."""
+        around = stack([gather(own.reshape(1), self.neighbours(side))for side in range(self.tables.sides)], term="own shares around")
+        if beyond:
+            every = self.constant("sides", (self.tables.sides, self.tables.owned), lambda: np.arange(
+                self.tables.sides)[:, None] * self.tables.elements + np.arange(self.tables.owned), self.own, "integer")
+            around = put((1, self.tables.sides), self.all, [(every, around.reshape(1, -1), "set"), *beyond], "shares around")
+            around = around.first(self.own)[0]
+        return apply(self.functions.beside, "share of finite volumes", own=[own.first(self.own)], around=around)[0]
+
+    def neighbours(self, side):
+        """The numbers of the elements beyond a side, (own element,); of an element itself at the boundary."""
+        cells = self.tables.mesh.neighbour_cell
+        return self.constant(f"neighbours {side}", (self.tables.owned,), lambda: np.ascontiguousarray(
+            cells[:self.tables.owned, side]), self.own, "integer")

@@ -1,306 +1,165 @@
-"""The operations of DG as batched matrix products and elementwise expressions on NumPy or CuPy arrays.
-
-This file is the reference; backends override the operations for which they have kernels. Threads share the work as blocks of
-elements or faces that fit the processor's cache; on a GPU one block holds all. Only `host` converts an array to NumPy.
+"""The weak form of discontinuous Galerkin as array expressions, of which programs are made: see `dgarray.program.arrays`.
 
 On a part of a mesh the last elements are copies of other parts' elements. Their state is read; nothing is computed on them.
 """
-from functools import cached_property, reduce
-
 import numpy as np
 
+from ...physics.pointwise import Pointwise
+from ...program.arrays import apply, gather, product, put, reduce, stack
 from ..check import norm_over_faces
-from ..operation import Operation
-from ..recipe import Recipe
-from .arrays import ALL, DGArrays
-from .join_faces import JoinFaces
-from .limiter_arrays import LimiterArrays
-from .linear_limiter import LinearLimiterTables
-from .linear_limiter_arrays import LinearLimiterArrays
+from .set_constants import SetConstants, given
 
 
-class WeakForm(DGArrays, JoinFaces, Recipe):
+class WeakForm(SetConstants):
     """dq/dt = (-div F + L (F.n - F*) + s) / C on every element; Hesthaven & Warburton 2008, chapter 6, has every symbol.
 
     Modal DG uses the same functions: its tables have matrices from the state to values at quadrature points (`at_points`,
-    `at_faces`), where nodal DG uses the state itself, and matrices from these values back to the unknowns."""
+    `at_faces`), where nodal DG uses the state itself, and matrices from these values back to the unknowns.
 
-    limiter_of_arrays = LimiterArrays
+    q is the state (variable, row, element), t the time; `outside`: s (F.n - F*) of the faces at joins, where mortars give it, a
+    list of parts as `put` takes them."""
 
-    def rhs(self, q, t):
-        """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
-        out = self.xp.empty_like(q)
-        out[:, :, self.tables.owned:] = 0
+    def begin(self, q, own=None, beyond=()):
+        """Prepare the recipe for a state; arguments as of `TensorForm.begin`."""
 
-        def keep(columns, r):
-            out[:, :, columns] = r
-        self.set_clock(1.0, [t])
-        self.backend.perform([*self.outside_operations(q), *self.tendency_operations(q, keep, {"dq/dt": out.nbytes})])
-        return out
+    def tendency(self, q, t, outside=()):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C, (variable, row, own element)."""
+        own = q.first(self.own)
+        return self.finish(self.volume(own, t) + self.lift(self.face_flux(q, t, outside)), own, t)
 
-    def tendency_operations(self, q, use, writes, number=0):
-        """The operations that compute dq/dt and call use(elements of a block, their dq/dt), which writes {name: bytes}."""
-        fluxes = {"face fluxes": self.face_values.nbytes}
-        return [Operation("face fluxes", lambda: self.face_flux(q, self.now(number)), reads=("state", *self.given_names),
-                          writes=fluxes),
-                Operation("volume, lift and update", lambda: self.tendencies(q, self.now(number), use),
-                          reads=("state", *fluxes), writes=writes)]
-
-    def tendencies(self, q, t, use):
-        """Compute dq/dt from the face fluxes, block by block, and call use(elements of the block, their dq/dt)."""
-        flux = self.face_values.reshape(len(q), -1, q.shape[2])
-        blocks = self.blocks(self.tables.owned, max(q.shape[1], len(self.tables.points)))
-
-        def task(piece, _):
-            columns = blocks[piece]
-            use(columns, self.finish(self.volume(q, t, columns) + self.lift(flux, columns), q, t, columns))
-        self.backend.workers.run(task, len(blocks))
-
-    def volume(self, q, t, columns=ALL):
-        """-div F(q) at the nodes of these elements, (variable, node, element): - sum_k D_k (F(q) . grad r_k).
+    def volume(self, q, t):
+        """-div F(q) at the nodes: - sum_k D_k (F(q) . grad r_k).
 
         For modal DG: the weak form of this term, plus the projected sources."""
-        q = self.at_points(q[:, :, columns])
-        variables, nodes, count = q.shape
-        fluxes = self.tables.functions.volume(
-            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in np.ndindex(self.gradients.shape[:2])),
-            t=t, m=self.at(columns), **self.position(columns))
-        stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
-        for i, flux in enumerate(fluxes):
-            k, v = divmod(i, variables)
-            stacked[v, k * nodes:(k + 1) * nodes] = flux
-        return self.backend.product(self.minus_D, stacked)
+        F = self.fluxes(self.at_points(q), t)
+        return product(self.minus_D, F.reshape(len(q), -1), term="-div F")
 
-    def face_flux(self, q, t):
-        """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
+    def fluxes(self, q, t):
+        """F(q) . grad r_k, (variable, k, point, element)."""
+        volume, variables = self.functions.volume, self.tables.variables
+        kinds = len(volume.graph.outputs) // variables
+        F = apply(volume, "F(q).grad r", [k * variables + v for v in range(variables) for k in range(kinds)],
+                  **given(q=q, g=self.gradients, t=t, m=self.parameters(), x=self.x))
+        return F.reshape(variables, kinds, *F.lead[1:])
 
-        For modal DG: - F* J_face / J.  Each interior face is visited once, for both sides.  The next call overwrites the
-        result."""
-        variables, _, elements = q.shape
-        flat, out = self.at_faces(q).reshape(variables, -1), self.face_values
-        for group in self.groups:
-            self._boundary_flux(flat, out, group, t)
-        self.backend.workers.run(lambda piece, _: self._interior_flux(flat, out, self.faces[piece], t), len(self.faces))
-        return out.reshape(variables, -1, elements)
+    @property
+    def minus_D(self):
+        return self.matrix("-D", -np.concatenate(self.tables.differentiation, axis=1))
 
-    def _interior_flux(self, flat, out, block, t):
-        left, right = block["nodes"]
-        ml, mr = block["parameters"]
-        inputs = {"x": self._points(left)} if self.needs_x else {}
-        jumps = self.tables.functions.pair(
-            l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
-            s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
-        for side, slots in enumerate(block["slots"]):
-            for v, row in enumerate(out):
-                row[slots] = jumps[side * len(out) + v]
+    def face_flux(self, q, t, outside=()):
+        """s (F(q-) . n - F*) at every face node, s = J_face / J, (variable, face * face node, element); for modal DG - s F*.
 
-    def _boundary_flux(self, flat, out, group, t):
-        if group["jump"] is None:          # mortars give the flux
-            for row, values in zip(out, self.given):
-                row[group["slots"]] = values
-            return
-        nodes = group["nodes"]
-        inputs = {"x": self._points(nodes)} if self.needs_x else {}
-        jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
-                             m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
-        for row, value in zip(out, jump):
-            row[group["slots"]] = value
+        Each interior face is visited once, for both sides."""
+        values, variables, parts = self.at_faces(q), self.tables.variables, [*outside]
+        for group, side in self.groups:
+            jump = apply(group.jump, f"F.n - F* at {group.name}", **given(
+                q=gather(values, side.nodes), n=side.normals, s=[side.scale], t=t, m=side.parameters, x=side.x,
+                face={name: side.constant(name, (), lambda numbers=numbers: numbers) for name, numbers in group.values.items()}))
+            parts.append((side.slots, jump, "set"))
+        for left, right in self.pairs:
+            jumps = apply(self.functions.pair, "F.n - F*", **given(
+                l=gather(values, left.nodes), r=gather(values, right.nodes), n=left.normals, s=[left.scale, right.scale], t=t,
+                ml=left.parameters, mr=right.parameters, x=left.x))
+            parts += [(left.slots, jumps[:variables], "set"), (right.slots, jumps[variables:], "set")]
+        return put((variables, self.tables.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
 
-    def _points(self, nodes):
-        return tuple(row[nodes] for row in self.face_x.reshape(len(self.face_x), -1))
+    def lift(self, flux):
+        """L f: face fluxes lifted to the nodes."""
+        return product(self.matrix("L", self.tables.lift), flux, term="L (F.n - F*)")
 
-    def lift(self, flux, columns=ALL):
-        """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
-        return self.backend.product(self.lift_matrix, flux[:, :, columns])
-
-    def finish(self, r, q, t, columns=ALL):
-        """(r + s(q, x, t)) / C at these elements, with sources s and the law's capacity C; r (variable, node, element) is
-        overwritten."""
+    def finish(self, r, q, t):
+        """(r + s(q, x, t)) / C, with sources s and the law's capacity C."""
         if not self.tables.finishes:
             return r
         if self.tables.media.weighted:
-            return self.weighted(r, q, t, columns)
-        result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
-                                              **self.position(columns))
-        for v, value in enumerate(result):
-            r[v] = value
-        return r
+            return self.weighted(r, q, t)
+        return apply(self.functions.finish, "(r + s) / C", **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
 
-    def weighted(self, r, q, t, columns):
+    def weighted(self, r, q, t):
         """As `finish`, at points of quadrature and projected: see `Media`."""
-        media, (to_points, back) = self.tables.media, self.mass_matrices
+        media, found = self.tables.media, [r[v:v + 1] for v in range(len(r))]
         weighted, others = (media.finish_of(which) if which else None for which in (media.weighted, media.others))
-        here = {"x": tuple(self.mass_x[:, :, columns])} if weighted.depends_on("x") else {}
-        if weighted.depends_on("q"):
-            here["q"] = tuple(self.backend.product(to_points, q[:, :, columns]))
-        values = [0.0] * len(r)
-        for v in media.weighted:
-            values[v] = self.backend.product(to_points, r[v:v + 1])[0]
-        result = weighted(r=tuple(values), t=t, m=self.at(columns, "mass"), **here)
+        to_points, back = self.matrix("to points", media.to_points), self.matrix("projection", media.back)
+        values = apply(weighted, "(r + s) / C at points", **given(
+            r=product(to_points, r, term="r at points"), t=t, m=self.parameters("mass"),
+            q=product(to_points, q, term="q at points") if weighted.depends_on("q") else None,
+            x=self.positions("x of quadrature", media.points) and self.positions("x of quadrature", media.points).first(self.own)))
+        for i, v in enumerate(media.weighted):
+            found[v] = product(back, values[i:i + 1], term="projection")
         if others is not None:          # which do not read what varies inside
-            m = {name: values[columns] for name, values in self.parameters.items()} | dict.fromkeys(media.names, 1.0)
-            rest = others(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=m, **self.position(columns))
-            for v, value in zip(media.others, rest):
-                r[v] = value
-        for v, value in zip(media.weighted, result):
-            r[v] = self.backend.product(back, value[None])[0]
-        return r
+            rest = apply(others, "(r + s) / C", **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
+            for i, v in enumerate(media.others):
+                found[v] = rest[i:i + 1]
+        return stack([each.reshape(*each.lead[1:]) for each in found], term="variables")
 
     def at_points(self, q):
-        """The state q (variable, row, element) at the points of the volume, (variable, point, element)."""
-        return q if self.interpolate is None else self.backend.product(self.interpolate, q)
+        """The state q at the points of the volume, (variable, point, element)."""
+        if self.tables.interpolate is None:
+            return q
+        return product(self.matrix("V", self.tables.interpolate), q, term="q at points")
 
     def at_faces(self, q):
         """The values from which face fluxes are computed: at the points of all faces, (variable, face * face point, element),
-        or the state itself if its nodes include the face nodes.  The next call overwrites the result."""
-        if self.trace is None:
+        or the state itself if its nodes include the face nodes."""
+        if self.tables.trace is None:
             return q
-        blocks, traces = self.blocks(q.shape[2], len(self.trace)), self.traces
+        return product(self.matrix("trace", self.tables.trace), q, term="q at faces")
 
-        def task(piece, _):
-            columns = blocks[piece]
-            traces[:, :, columns] = self.backend.product(self.trace, q[:, :, columns])
-        self.backend.workers.run(task, len(blocks))
-        return traces
-
-    def stage(self, q, out, k, q0, t, dt, row):
-        self.set_clock(dt, [t])
-        self.backend.perform(self.stage_operations(q, out, k, q0, row))
-
-    def stage_operations(self, q, out, k, q0, row, number=0):
-        """The operations of one Runge-Kutta stage: `update_operations`, then `out` is limited.  `out` may not be `q`."""
-        return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
-
-    def update_operations(self, q, out, k, q0, row, number=0):
-        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + w dt r and
-        out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
-        def update(columns, r):
-            self.update(row, self.dt, r, *(None if array is None else array[:, :, columns] for array in (q, out, k, q0)))
-        writes = {"new state": out.nbytes} | ({"register": k.nbytes} if row.w or row.v else {})
-        return [*self.outside_operations(q, number), *self.tendency_operations(q, update, writes, number)]
-
-    def limit_operations(self, out):
-        """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        before, after = self.limiting_operations(out)
-        copies = self.copies_operations(out) if self.tables.limiting.limiter else []
-        return [*copies, *before, *([self.linear_limiter.extremes_operation()] if before else []), *after]
-
-    def limiting_operations(self, out):
-        """([the operations that keep what elements of other sets read], [those that limit]) of a new state."""
-        if self.tables.limits is None:
-            return [], []
-        if self.linear:
-            return self.linear_limiter.operations_on(out)
-        return [], [Operation("limiter", lambda: self.limiter(out), reads=("new state",),
-                              writes={"new state": out.nbytes})]
-
-    @cached_property
-    def linear(self):
-        """Whether the limiter is that of elements of any shape."""
-        return isinstance(self.tables.limits, LinearLimiterTables)
-
-    @cached_property
-    def mass_matrices(self):
-        return tuple(self.backend.array(matrix) for matrix in (self.tables.media.to_points, self.tables.media.back))
-
-    @cached_property
-    def limiter(self):
-        """The `LimiterArrays` that limits a state in place; None if the method has none, or the limiter of any shape."""
-        return None if self.tables.limits is None or self.linear else self.limiter_of_arrays(self)
-
-    @cached_property
-    def linear_limiter(self):
-        """The `LinearLimiterArrays`, or kernels that stand for it."""
-        return LinearLimiterArrays(self)
-
-    def limit(self, q):
-        """Limit the state q (variable, row, element) in place, if the method has a limiter."""
-        if self.linear:
-            self.backend.perform(self.limit_operations(q))
-        elif self.limiter is not None:
-            self.limiter(q)
-
-    def filter(self, q):
-        """Filter the state q (variable, node, element) in place; only for a method that has a filter."""
-        def task(columns):
-            q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
-        blocks = self.blocks(self.tables.owned, q.shape[1])
-        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
+    # What limits the time step, and what the law admits.
 
     def rate(self, q, t, exponent):
-        """The largest wave rate, max over elements of `norm_over_faces` of s J_face / J, 1 / time.
+        """`norm_over_faces` of s J_face / J of each element, 1 / time, (element,).
 
         s is the wave speed normal to the face, its maximum over the element's points.  In the strong form these are all nodes;
         by quadrature, the points of all faces and, above order 1, of the volume, or only those of the face if the speed does
-        not depend on the state.
-        Returns nan if a rate is not finite."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            rate = self.backend.largest(norm_over_faces(self._face_rates(q, t), exponent))
-        return rate if 0 <= rate < np.inf else np.nan
-
-    def _face_rates(self, q, t):
-        """s J_face / J of the own elements: a list with an array (element,) for each local face; see `rate`."""
-        t = self.time(t)
-        places = [("faces", self.own(self.at_faces(q)), self.own(self.face_x) if self.needs_x else None)]
+        not depend on the state."""
+        own, count = q.first(self.own), self.tables.face_nodes.shape[1]
+        x = self.face_x and self.face_x.first(self.own)
+        places = [(self.at_faces(q).first(self.own), x, "faces")]
         if self.tables.speeds_inside:
-            places.append(("volume", self.at_points(self.own(q)), self.own(self.x) if self.needs_x else None))
+            places.append((self.at_points(own), self.x, "volume"))
         faces = []
-        for face, scale in enumerate(self.rate_metrics[1]):
-            rows = ALL if self.tables.speeds_everywhere else self.rows_of(face)
-            speeds = [self._speed(values[:, rows], x if x is None else x[:, rows], face, t,
-                                  self.at(slice(self.tables.owned), place, rows)) for place, values, x in places]
-            faces.append(reduce(self.xp.maximum, speeds) * self.own(scale))
-        return faces
+        for face in range(self.tables.sides):
+            rows = slice(None) if self.tables.speeds_everywhere else slice(face * count, (face + 1) * count)
+            found = [self.speed(values[:, rows], face, t, x and x[:, rows], {
+                name: m[rows] if len(m.shape) > 1 else m for name, m in self.parameters(place).items()})
+                for values, x, place in places]
+            faces.append(apply(function_of(np.maximum, len(found)), "s", a=found)[0] if found[1:] else found[0])
+        scales = [self.rate_metrics[1][face] for face in range(self.tables.sides)]
+        norm = Pointwise(lambda s, f: (norm_over_faces([a * b for a, b in zip(s, f)], exponent),),
+                         {"s": len(faces), "f": len(faces)}, "rate")
+        return apply(norm, "s J_face / J", s=faces, f=scales)[0]
 
-    def _speed(self, q, x, face, t, m):
-        """The largest wave speed normal to a face at these points of every own element."""
-        x = {} if x is None else {"x": tuple(x)}
-        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.rate_metrics[0][face])), t=t, m=m, **x)[0]
-        return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
-
-    def rows_of(self, face):
-        """The rows of a face's points among those of all faces."""
-        count = self.tables.face_nodes.shape[1]
-        return slice(face * count, (face + 1) * count)
-
-    def finite(self, q):
-        """Whether every value of the state is finite."""
-        return self.backend.finite(self.own(q))
-
-    def sound(self, q, t):
-        """Whether every value of the state is finite and, if the law has `admissible`, admissible."""
-        return self.finite(q) and (self.tables.law.admissible is None or self.all_admissible(q, t))
-
-    def admissible(self, q, t):
-        """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
-        own = slice(self.tables.owned)
-        inside = self._admissible(self.at_points(self.own(q)), t, self.position(own), self.at(own))
-        if self.trace is None:
-            return inside
-        x = {"x": tuple(self.own(self.face_x))} if self.needs_x else {}
-        return self.xp.concatenate([inside, self._admissible(self.own(self.at_faces(q)), t, x, self.at(own, "faces"))])
-
-    def all_admissible(self, q, t):
-        """Whether the state is admissible everywhere."""
-        return bool(self.admissible(q, t).all())
-
-    def _admissible(self, q, t, x, m):
-        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=m, **x)[0]
-        return self.xp.broadcast_to(values, q.shape[1:])
-
-    def change(self, q, p):
-        """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
-        return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(self.tables.owned, q.shape[1]))
-
-    def _largest(self, parts, axes=(1, 2)):
-        """Largest |q - p| and largest |q| over `axes`, from pairs (q, p) of parts of two states; see `change`."""
-        found = [[self.backend.host(self.xp.max(self.xp.abs(a), axis=axes)) for a in (q - p, q)] for q, p in parts]
-        return np.max([np.zeros((2, self.tables.variables)), *found], axis=0)
+    def speed(self, q, face, t, x, m):
+        """The largest wave speed normal to a face at these points of every own element, (element,)."""
+        normals = self.rate_metrics[0][face]
+        speed = apply(self.functions.wave_speed, "wave speed", **given(q=q, n=normals, t=t, m=m, x=x))[0]
+        return reduce("max", speed) if len(speed.shape) == 2 else speed
 
     @property
-    def work(self):
-        tables, speed = self.tables, self.tables.functions.wave_speed
-        there = {"right-hand side": True, "limiter": tables.limits is not None, "filter": tables.filter is not None,
-                 "wave speeds": speed.depends_on("q") or speed.depends_on("t"),
-                 "admissible states": tables.law.admissible is not None}
-        return [part for part in there if there[part]]
+    def rate_metrics(self):
+        """Normals (face, dim, element) and J_face / J (face, element) of wave rates."""
+        names = ("rate_normals", "rate_scale") if self.tables.curved else ("normals", "scale")
+        return [self.metric(name) for name in names]
+
+    def admissible(self, q, t):
+        """1 where the law admits the state, else 0, (point, own element): at the points of volume and faces."""
+        own = q.first(self.own)
+        found = [self._admissible(self.at_points(own), t, self.x, self.parameters())]
+        if self.tables.trace is not None:
+            x = self.face_x and self.face_x.first(self.own)
+            found.append(self._admissible(self.at_faces(q).first(self.own), t, x, self.parameters("faces")))
+        return found
+
+    def _admissible(self, q, t, x, m):
+        return apply(self.functions.admissible, "admissible", **given(q=q, t=t, x=x, m=m))[0]
+
+
+def function_of(ufunc, count):
+    """The pointwise function that combines so many components a by a NumPy function of two."""
+    def combined(a):
+        result = a[0]
+        for other in a[1:]:
+            result = ufunc(result, other)
+        return (result,)
+    return Pointwise(combined, {"a": count}, ufunc.__name__)

@@ -1,0 +1,78 @@
+"""The stages of several element sets that meet at joins, or of one, by kernels."""
+from ....methods.operation import Operation
+from .mortars import FusedMortars
+
+
+class KernelStages:
+    """The stages of all sets together: fluxes at joins, then each set's own kernels; elements that need no copies of other
+    parts' elements while these are on their way. Arguments and attributes as of `dgarray.methods.dg.array_stages.ArrayStages`."""
+
+    copies = None
+
+    def __init__(self, operations, joins=(), several=None):
+        self.operations, self.backend = operations, next(iter(operations.values())).backend
+        for name, each in operations.items():
+            each.several = bool(several and several[name])
+        every = list(operations.values())
+        self.lists = [FusedMortars([every[number] for number in join.sets], join) for join in joins]
+
+    def copies_operations(self, states):
+        return [] if self.copies is None else self.copies.operations(states)
+
+    def rhs(self, states, t):
+        for each in self.operations.values():
+            each.set_clock(1.0, [t])
+        self.backend.perform([*self.copies_operations(states), *self.mortar_operations(states, 0)])
+        return {name: each.own_rhs(states[name]) for name, each in self.operations.items()}
+
+    def update_operations(self, states, row, number):
+        updates = {name: self.operations[name].tile_operations(*each, row, number) for name, each in states.items()}
+        states = {name: each[0] for name, each in states.items()}
+        if self.copies is None:
+            return [*self.mortar_operations(states, number), *of_sets(updates)]
+        early, late = ({name: self.operations[name].around_messages(found)[i] for name, found in updates.items()} for i in (0, 1))
+        send, receive = self.copies_operations(states)
+        return [send, *self.mortar_operations(states, number, False), *of_sets(early),
+                receive, *self.mortar_operations(states, number, True), *of_sets(late)]
+
+    def mortar_operations(self, states, number, late=None):
+        """The `Operation`s that compute the fluxes at joins of these states at a time of the clock.
+
+        late: True for those alone that need copies of other parts' elements, False for the others, None for all
+        What needs no values at faces comes first, so that those that do follow each other."""
+        own, values, shares = ([], []), [], []
+        for name, each in self.operations.items():
+            if each.tables.join_faces:
+                values += of_sets({name: each.values_operations(states[name], late)})
+                if each.captures_shocks:
+                    shares += of_sets({name: [each.shares_operation(states[name], late)]})
+                if each.adds and not late:
+                    own[bool(each.own_part)].append(each.inside_operation(number))
+        found, arrays = [], list(states.values())
+        for mortars in self.lists:
+            if late in (None, mortars.join.late):
+                found.append(mortars.operation([arrays[side] for side in mortars.join.sets], number))
+        if shares:
+            shares.append(Operation("shares across joins", lambda: self.spread_shares(late),
+                                    reads=("own shares of finite volumes",),
+                                    writes={"shares beyond joins": sum(each.share_beyond.nbytes for each in self.at_joins)}))
+        return [*own[0], *values, *shares, *own[1], *found]
+
+    @property
+    def at_joins(self):
+        """The operations of the sets that have faces at joins."""
+        return [each for each in self.operations.values() if each.tables.join_faces]
+
+    def spread_shares(self, late):
+        """Set the share of finite volumes beyond each face at joins; late: as of `mortar_operations`."""
+        for each in [] if late else self.at_joins:
+            each.share_beyond[...] = 0
+        for mortars in self.lists:
+            if late in (None, mortars.join.late):
+                mortars.spread_shares()
+
+
+def of_sets(found):
+    """{name of a set: operations} as one list, in which each operation says of which set it is."""
+    return [operation if name is None else operation._replace(of=name) for name, operations in found.items()
+            for operation in operations]

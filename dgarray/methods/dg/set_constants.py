@@ -1,0 +1,162 @@
+"""What is known of an element set when its program is made, as constants of a program."""
+from functools import cached_property
+
+import numpy as np
+
+from ...program.arrays import Domain, gather
+
+
+class SetConstants:
+    """The constants of a set: matrices, metrics, parameters, index lists of faces, from its tables.
+
+    trace    the `dgarray.program.arrays.Trace` of the program;  name: of the set, "" where there is one
+    all, own   the `Domain`s of all its elements, and of those that are not copies of other parts' elements, which come first"""
+
+    def __init__(self, trace, tables, name=""):
+        self.trace, self.tables, self.functions = trace, tables, tables.functions
+        self.prefix = f"{name}: " if name else ""
+        self.all = Domain(f"{self.prefix}elements", tables.elements)
+        self.own = self.all if tables.owned == tables.elements else Domain(f"{self.prefix}own elements", tables.owned)
+
+    def constant(self, name, shape, held, domain=None, kind="real"):
+        return self.trace.constant(self.prefix + name, shape, domain, held, kind)
+
+    def matrix(self, name, values):
+        return self.constant(name, values.shape, lambda: values)
+
+    def metric(self, name):
+        """Metrics of the own elements, by the name in `NodalTables.shapes`."""
+        tables = self.tables
+        return self.constant(name, tables.shapes[name], lambda: getattr(tables, name), self.all).first(self.own)
+
+    @property
+    def gradients(self):
+        """dr_k / dx_d as the components k d."""
+        found = self.metric("gradients")
+        return found.reshape(-1, *found.lead[2:])
+
+    @property
+    def inverse(self):
+        return self.metric("inverse")
+
+    @cached_property
+    def needs_x(self):
+        return self.tables.needs_x
+
+    def positions(self, name, points):
+        """x at reference points (point, dim) of all elements; None where nothing depends on it."""
+        if not self.needs_x:
+            return None
+        shape = self.tables.dim, len(points), self.tables.elements
+        return self.constant(name, shape, lambda: self.tables.coordinates(points), self.all)
+
+    @property
+    def x(self):
+        found = self.positions("x", self.tables.points)
+        return found and found.first(self.own)
+
+    @property
+    def face_x(self):
+        """x at the face points, or where the face nodes are nodes, at the nodes."""
+        if self.tables.trace is None:
+            return self.positions("x", self.tables.points)
+        return self.positions("x at faces", self.tables.face_points)
+
+    def parameters(self, place="volume"):
+        """{name: values} of the law's parameters that vary in the own elements: one for an element, or those at the points of a
+        place of `Media`."""
+        return {name: values.first(self.own) for name, values in self.all_parameters(place).items()}
+
+    def all_parameters(self, place="volume"):
+        """The same in all elements."""
+        tables, found = self.tables, {}
+        for name in tables.varying:
+            if name in tables.media.names:
+                values = tables.media
+                points = {"volume": len(tables.points), "faces": len(tables.face_points)}.get(place) or len(values.points)
+                found[name] = self.constant(f"{name} at {place}", (points, tables.elements),
+                                            lambda name=name: getattr(values, place)[name], self.all)
+            else:
+                found[name] = self.constant(name, (tables.elements,), lambda name=name: tables.parameters[name], self.all)
+        return found
+
+    # Faces.
+
+    @property
+    def pairs(self):
+        """The `Side`s (left, right) of the faces between two elements of the set, in lists."""
+        for number, faces in enumerate(self.tables.face_lists().pairs):
+            order = np.argsort(faces.cells[0], kind="stable")          # so that neighbouring faces read neighbouring elements
+            if len(order):
+                yield [Side(self, faces.cells[i, order], faces.sides[i, order], faces.nodes[i][:, order],
+                            faces.slots[i][:, order], f"faces {number}", side) for i, side in enumerate((" left", " right"))]
+
+    @property
+    def groups(self):
+        """(`Group`, its `Side`) of the boundary faces with each condition; those at joins are left out."""
+        for group in self.tables.groups:
+            if len(group.faces) and group.jump is not None:
+                yield group, self.side_of(group)
+
+    def side_of(self, group):
+        """The `Side` of a `Group`."""
+        return Side(self, *group.faces.T, group.nodes, group.slots, f"boundary {group.name}")
+
+
+class Side:
+    """One side of a list of faces: normals, scale, parameters, the places of nodes and of face fluxes, as constants.
+
+    faces   name of the list;  side: which one it is, where the list has two"""
+
+    def __init__(self, constants, cells, sides, nodes, slots, faces, side=""):
+        self.constants, self.cells, self.sides, self.name = constants, cells, sides, faces + side
+        self.node_numbers, self.slot_numbers = nodes, slots
+        self.faces = Domain(constants.prefix + faces, len(cells))
+
+    def constant(self, name, shape, held, kind="real"):
+        return self.constants.constant(f"{name}, {self.name}", (*shape, len(self.cells)), held, self.faces, kind)
+
+    def numbers(self, name, values):
+        return self.constant(name, values.shape[:-1], lambda: values, "integer")
+
+    @property
+    def nodes(self):
+        """The places of the face nodes of this side among the values at faces."""
+        return self.numbers("nodes", self.node_numbers)
+
+    @property
+    def slots(self):
+        return self.numbers("slots", self.slot_numbers)
+
+    @cached_property
+    def metrics(self):
+        return self.constants.tables.at_sides(self.sides, self.cells, self.node_numbers)
+
+    @property
+    def normals(self):
+        values = self.metrics[0]
+        return self.constant("normals", values.shape[:-1], lambda: values)
+
+    @property
+    def scale(self):
+        values = self.metrics[1]
+        return self.constant("J_face / J", values.shape[:-1], lambda: values)
+
+    @property
+    def parameters(self):
+        tables = self.constants.tables
+        of_faces = {name: self.constant(name, (), lambda name=name: tables.parameters[name][self.cells])
+                    for name in tables.varying if name not in tables.media.names}
+        return of_faces | {name: self.constant(name, self.node_numbers.shape[:-1],
+                                               lambda name=name: tables.media.faces[name].reshape(-1)[self.node_numbers])
+                           for name in tables.media.names}
+
+    @property
+    def x(self):
+        found = self.constants.face_x
+        return found and gather(found, self.nodes)
+
+
+def given(**arguments):
+    """Arguments without those that are None: functions that do not depend on x have none."""
+    return {name: value for name, value in arguments.items() if value is not None}

@@ -1,0 +1,110 @@
+"""The programs of a problem: a stage of a step, dq/dt, wave rates, and where the law admits a state.
+
+`forms`: {name of a set: a function that makes its recipe, such as a `WeakForm`, for a `Trace`}; `joins`: the recipe of the
+fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
+from ...physics.pointwise import Pointwise
+from ...program.arrays import Trace, apply
+from ...stepping import REGISTER, STATE
+
+FACTORS = "A", "v", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
+
+
+class Sets:
+    """The recipes of all sets on one `Trace`, and their states."""
+
+    def __init__(self, forms, joins=None):
+        self.trace = Trace()
+        self.t = self.trace.number("t")
+        self.forms = {name: form(self.trace) for name, form in forms.items()}
+        self.q = {name: self.state("q", form) for name, form in self.forms.items()}
+        self.joins = joins
+
+    def state(self, name, form):
+        """An array of the size of a set's state."""
+        tables = form.tables
+        return self.trace.input(form.prefix + name, (tables.variables, tables.rows, tables.elements), form.all)
+
+    def tendencies(self):
+        """{name of a set: dq/dt}."""
+        outside = self.joins(self) if self.joins else {}
+        own, beyond = self.joins.shares(self) if self.joins else ({}, {})
+        for name, form in self.forms.items():
+            form.begin(self.q[name], own.get(name), beyond.get(name, ()))
+        return {name: form.tendency(self.q[name], self.t, outside.get(name, ())) for name, form in self.forms.items()}
+
+    def program(self, name, found):
+        """The program whose outputs are these, {name of a set: {what: array}}."""
+        return self.trace.program(name, **{self.forms[of].prefix + what: array for of, arrays in found.items()
+                                           for what, array in arrays.items()})
+
+
+def rhs(forms, joins=None):
+    """The program of dq/dt of all sets, outputs "r"."""
+    sets = Sets(forms, joins)
+    return sets.program("dq/dt", {name: {"r": r} for name, r in sets.tendencies().items()})
+
+
+def stage(forms, row, joins=None):
+    """The program of a Runge-Kutta stage: r = dq/dt, then k = A k + v q + w r, out = alpha q0 + beta q + B k + C r.
+
+    row   the `Stage`, of which counts which factors are not zero: they are numbers of each run, those of r times dt
+    Outputs "out" and, where it changes, the register "k"."""
+    sets, used = Sets(forms, joins), {name for name in FACTORS if getattr(row, name)}
+    factors = {name: sets.trace.number(name) for name in FACTORS if name in used}
+    arrays = [name for name, needed in (("k", used & {"A", "B"}), ("q0", "alpha" in used)) if needed]
+    found = {}
+    for name, r in sets.tendencies().items():
+        form = sets.forms[name]
+        given = {"r": r, "q": sets.q[name]} | {each: sets.state(each, form) for each in arrays}
+        inputs = dict.fromkeys(given, len(r)) | {"s": dict.fromkeys(factors)}
+        function = Pointwise(lambda r, q, s, k=None, q0=None: updated(row, r, q, s, k, q0), inputs, "update")
+        values = apply(function, "update", s=factors, **{each: a.first(form.own) for each, a in given.items()})
+        found[name] = {"k": values[:len(r)], "out": values[len(r):]} if row.keeps else {"out": values}
+    return sets.program("stage", found)
+
+
+def updated(row, r, q, s, k, q0):
+    """The components of the register and of the state after a stage, or of the state alone where the register does not change;
+    see `dgarray.stepping`."""
+    values, results = {"r": r, "q": q, "k": k, "q0": q0}, []
+    for name, terms in (("k", REGISTER), ("out", STATE)):
+        found = [(getattr(s, factor), values[what]) for factor, what in terms if getattr(row, factor)]
+        if name == "out" or row.keeps:
+            values[name] = [sum_of_products([(factor, components[v]) for factor, components in found]) for v in range(len(r))]
+            results += values[name]
+    return tuple(results)
+
+
+def sum_of_products(terms):
+    """The sum of factor * value over the terms, in their order."""
+    (factor, value), *others = terms
+    total = factor * value
+    for factor, value in others:
+        total = total + factor * value
+    return total
+
+
+def kind_of(row):
+    """A `Stage` with 1 for each factor that is not zero: stages of one kind have one program."""
+    return type(row)(**{name: 1.0 for name in FACTORS if getattr(row, name)})
+
+
+def rate(forms, exponent):
+    """The program of the wave rate of each element, outputs "rate"; see `WeakForm.rate`."""
+    sets = Sets(forms)
+    return sets.program("rate", {name: {"rate": form.rate(sets.q[name], sets.t, exponent)} for name, form in sets.forms.items()})
+
+
+def admissible(forms):
+    """The program of where the law admits a state, outputs "inside" and "faces", 1 or 0 at each point."""
+    sets = Sets(forms)
+    return sets.program("admissible", {name: dict(zip(("inside", "faces"), form.admissible(sets.q[name], sets.t)))
+                                       for name, form in sets.forms.items()})
+
+
+def shares(forms):
+    """The program of the shares of finite volumes in each element, outputs "share"."""
+    sets = Sets(forms)
+    for name, form in sets.forms.items():
+        form.begin(sets.q[name])
+    return sets.program("shares", {name: {"share": form.share} for name, form in sets.forms.items()})

@@ -1,0 +1,225 @@
+"""The vocabulary of recipes, and the stand-ins for arrays with which a recipe is called to make a `Program`.
+
+    F = apply(flux, q=q, m=m)                         a pointwise function at points
+    r = product(D, F)                                 a matrix applied to the rows
+    l = gather(q, left)                               a read through an index list
+    f = put((V, F, elements), [(slots, jumps)])       writes through index lists
+    s = reduce("max", speeds)                         a reduction over the rows
+    F[v], q[:, rows], a.reshape(..), a.moved(..)      views
+
+All these take and return `Array`s, whole ones: what fits a cache, who computes and in which order is not the recipe's business.
+"""
+from dataclasses import replace
+from functools import cache
+from math import prod
+from operator import add, mul, sub
+
+import numpy as np
+
+from ..physics.pointwise import Pointwise
+from . import operations
+from .operations import Domain, Product, Program, Put, Read, Reduction, Stack, Value
+
+
+class Trace:
+    """The values and operations while a recipe runs."""
+
+    def __init__(self):
+        self.values, self.operations, self.known = [], [], {}
+
+    def new(self, name, shape, domain, kind="real", made="result", held=None):
+        """A new value of the program, as an `Array`."""
+        shape = tuple(map(int, shape))
+        value = Value(name, len(self.values), shape, domain, kind, made, held)
+        self.values.append(value)
+        return Array(self, Read(value.number, (), None, shape, domain))
+
+    def once(self, name, *given):
+        if name not in self.known:
+            self.known[name] = self.new(name, *given)
+        return self.known[name]
+
+    def constant(self, name, shape, domain, held, kind="real"):
+        """An array that is known: held() returns it on the host. The name says which one."""
+        return self.once(name, shape, domain, kind, "constant", held)
+
+    def input(self, name, shape, domain):
+        return self.once(name, shape, domain, "real", "input")
+
+    def number(self, name):
+        """A number that each run gives, such as the time."""
+        return self.once(name, (), None, "real", "number")
+
+    def record(self, operation, shape, domain):
+        """Record an operation and return what it makes."""
+        result = self.new(operation.term, shape, domain)
+        self.operations.append(replace(operation, result=result.read.value))
+        return result
+
+    def program(self, name, **outputs):
+        """The finished program: what these outputs need."""
+        reads = {name: each.read for name, each in outputs.items()}
+        needed, kept = {number for read in reads.values() for number in (read.value, read.index)}, []
+        for operation in reversed(self.operations):
+            if operation.result in needed:
+                kept.append(operation)
+                for read in operation.reads:
+                    needed |= {read.value, read.index}
+        return Program(name, tuple(self.values), tuple(reversed(kept)), reads)
+
+
+class Array:
+    """A stand-in for an array: shape (.., row, column), the last axis without views of its own, if it has a domain."""
+
+    def __init__(self, trace, read):
+        self.trace, self.read = trace, read
+        self.shape, self.domain = read.shape, read.domain
+
+    def __repr__(self):
+        return f"<{self.trace.values[self.read.value].name} {self.shape}>"
+
+    @property
+    def lead(self):
+        """The axes before that of the columns."""
+        return self.shape[:-1] if self.domain else self.shape
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def _seen(self, view, lead):
+        shape, which = (*lead, self.shape[-1]) if self.domain else tuple(lead), "views" if self.read.index is None else "after"
+        return Array(self.trace, self.read._replace(**{which: (*getattr(self.read, which), view), "shape": shape}))
+
+    def __getitem__(self, index):
+        """A part by indices of the leading axes: numbers, slices, lists of numbers (one at most)."""
+        index = tuple(tuple(each) if isinstance(each, list | np.ndarray) else each
+                      for each in (index if isinstance(index, tuple) else (index,)))
+        if len(index) > len(self.lead):
+            raise IndexError(f"{self!r} has no part {index}: columns are not taken apart")
+        shape = np.broadcast_to(0, self.lead)[tuple(list(i) if isinstance(i, tuple) else i for i in index)].shape
+        return self._seen(("part", index), shape)
+
+    def reshape(self, *lead):
+        """The same numbers with other leading axes."""
+        if -1 in lead:
+            rest = prod(self.lead) // -prod(lead)
+            lead = tuple(rest if axis == -1 else axis for axis in lead)
+        if prod(lead) != prod(self.lead):
+            raise ValueError(f"{self!r} does not have the leading axes {lead}")
+        return self._seen(("shape", lead), lead)
+
+    def moved(self, *order):
+        """The leading axes in another order."""
+        return self._seen(("order", order), [self.lead[axis] for axis in order])
+
+    def first(self, domain):
+        """The first columns, which are those of another domain."""
+        if not self.domain or self.domain == domain:
+            return self
+        views = (*self.read.views, ("columns", domain.count))
+        return Array(self.trace, self.read._replace(views=views, shape=(*self.lead, domain.count), domain=domain))
+
+    def __add__(self, other):
+        return apply(by_components(add, len(self)), a=self, b=other)
+
+    def __sub__(self, other):
+        return apply(by_components(sub, len(self)), a=self, b=other)
+
+    def __mul__(self, other):
+        return apply(by_components(mul, len(self)), a=self, b=other)
+
+
+@cache
+def by_components(operator, count):
+    """The pointwise function that joins so many components of a and b by an operator."""
+    return Pointwise(lambda a, b: tuple(map(operator, a, b)), {"a": count, "b": count}, operator.__name__)
+
+
+def gather(values, index):
+    """values[.., index]: of each component what is at places among its rows and columns; index (.., column)."""
+    if values.read.index is not None:
+        raise ValueError(f"{values!r} is read through an index list already")
+    read = values.read._replace(index=index.read.value, shape=(*values.lead[:-1], *index.shape), domain=index.domain)
+    return Array(values.trace, read)
+
+
+def apply(function, term=None, order=None, **given):
+    """The outputs of a `dgarray.physics.pointwise.Pointwise` function at points, (output, .., column).
+
+    given   what its arguments are: arrays (component, ..), or tuples of arrays; dicts of arrays for fields
+    order   which output each component of the result is"""
+    used, given_arrays = {}, list(given.values())
+    for name, (argument, which) in function.used.items():
+        found = given[argument]
+        found = found if which is None else found[which]
+        used.setdefault(argument, {} if isinstance(which, str) else [] if which is not None else None)
+        if which is None:
+            used[argument] = found.read
+        elif isinstance(which, str):
+            used[argument][which] = found.read
+        else:
+            used[argument].append((which, found.read))
+    arguments = {}
+    for argument, reads in used.items():
+        if isinstance(reads, list):          # components that are not needed stay away
+            components = [None] * function.inputs[argument]
+            for which, read in reads:
+                components[which] = read
+            reads = components
+        arguments[argument] = reads
+    given = operations.Pointwise(term or function.name, -1, function, arguments, None if order is None else tuple(order))
+    shape = np.broadcast_shapes(*(read.shape for read in given.reads))
+    domain = next((read.domain for read in given.reads if read.domain), None)
+    count = len(function.graph.outputs if order is None else order)
+    trace = next(every(given_arrays)).trace
+    return trace.record(given, (count, *shape), domain)
+
+
+def every(given):
+    """All arrays among arguments."""
+    for each in given:
+        if isinstance(each, Array):
+            yield each
+        elif isinstance(each, dict):
+            yield from every(each.values())
+        elif isinstance(each, list | tuple):
+            yield from every(each)
+
+
+def product(matrix, values, axis=-2, term="product"):
+    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows."""
+    shape = list(values.shape)
+    if shape[axis] != matrix.shape[1]:
+        raise ValueError(f"{matrix!r} cannot be applied along axis {axis} of {values!r}")
+    shape[axis] = matrix.shape[0]
+    return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis), shape, values.domain)
+
+
+def put(lead, domain, parts, term="put"):
+    """An array (*lead, column) of zeros, but for `parts`, (index, values (component, ..), how) one after the other: they "set"
+    what is at places among its rows and columns, or "add" to it, or the "max" of both stays."""
+    trace = next(every(values for _, values, _ in parts)).trace
+    result = trace.new(term, (*lead, domain.count), domain)
+    for index, values, how in parts:
+        trace.operations.append(Put(term, result.read.value, index.read.value, values.read, how))
+    return result
+
+
+def stack(parts, axis=0, term="stack"):
+    """Arrays of the same shape along a new leading axis."""
+    shape = list(parts[0].shape)
+    shape.insert(axis, len(parts))
+    return parts[0].trace.record(Stack(term, -1, tuple(each.read for each in parts), axis), shape, parts[0].domain)
+
+
+def reduce(how, values, axis=-2, term=None):
+    """The "sum", "max" or "min" of the values over an axis, -2 the rows."""
+    shape = list(values.shape)
+    del shape[axis]
+    return values.trace.record(Reduction(term or how, -1, values.read, how, axis), shape, values.domain)
+
+
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack"]

@@ -1,0 +1,234 @@
+"""The interpreter of programs: each kind of operation in one short function, on the arrays of a backend.
+
+On a CPU neighbouring operations on the same columns are done for some columns at a time, which fit the cache, and threads share
+these pieces. An operation waits for those before it only where it reads through an index list, or other columns.
+"""
+from math import prod
+from typing import NamedTuple
+
+from .operations import Pointwise, Product, Put, Reduction, Stack
+
+
+class Group(NamedTuple):
+    """Operations on the same columns that are done together, some columns after the others.
+
+    domain   of these columns;  rows: the most rows of a component of their results
+    local    numbers of the results that no other group needs
+    outputs  names of the program's outputs that are then known"""
+
+    operations: list
+    domain: object
+    rows: int
+    local: frozenset
+    outputs: tuple
+
+
+def groups_of(program):
+    """The operations of a program in `Group`s, each as late as possible."""
+    values, made = program.values, {}
+    for number, operation in enumerate(program.operations):
+        made.setdefault(operation.result, []).append(number)
+    domains = [op.read.domain if type(op) is Put else values[op.result].domain for op in program.operations]
+    levels = [0] * len(program.operations)
+    for number in reversed(range(len(levels))):
+        for read in program.operations[number].reads:
+            for before in made.get(read.value, ()):
+                waits = read.index is not None or type(program.operations[before]) is Put or domains[before] != domains[number]
+                levels[before] = min(levels[before], levels[number] - waits)
+    together = {}
+    for number, key in enumerate(zip(levels, domains)):
+        together.setdefault(key, []).append(number)
+    groups = []
+    for (_, domain), numbers in sorted(together.items(), key=lambda item: (item[0][0], item[1][-1])):
+        operations, others = [program.operations[i] for i in numbers], set(range(len(levels))) - set(numbers)
+        elsewhere = {read.value for i in others for read in program.operations[i].reads}
+        results = {op.result for op in operations if type(op) is not Put}
+        rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
+        outputs = tuple(name for name, read in program.outputs.items() if read.value in results)
+        groups.append(Group(operations, domain, rows, frozenset(results - elsewhere), outputs))
+    return groups
+
+
+class Interpreter:
+    """A program on a backend.
+
+    backend     a `dgarray.backends.arrays.ArrayBackend`
+    constants   {name: array} of the backend, to which those of this program are added: several programs share them"""
+
+    def __init__(self, backend, program, constants):
+        self.backend, self.program = backend, program
+        self.arrays = {}
+        for name, value in program.inputs("constant").items():
+            if name not in constants:
+                constants[name] = (backend.integers if value.kind == "integer" else backend.array)(value.held())
+            self.arrays[value.number] = constants[name]
+        self.groups = groups_of(program)
+        local = frozenset().union(*(group.local for group in self.groups))
+        for number in {operation.result for operation in program.operations} - local:
+            self.arrays[number] = backend.zeros(program.values[number].shape)
+        self.added = {op.result for op in program.operations if type(op) is Put and op.how != "set"}
+
+    def run(self, given, targets=None):
+        """Perform all operations; given {name: array or number} of inputs and numbers. Returns {name: array} of the outputs,
+        those of `targets`, {name: array}, or new ones."""
+        targets, arrays = self.targets(targets), self.bound(given)
+        for group in self.groups:
+            self.perform(group, arrays, targets)
+        return targets
+
+    def tasks(self, given, targets, numbers):
+        """The same as a list of tasks, (names of the operations, function that does them, names of the arrays that they read,
+        {name: bytes} of those that they write); numbers(): {name: number} when the first one begins."""
+        arrays, found = {}, []
+        for group in self.groups:
+            def task(group=group):
+                if group is self.groups[0]:
+                    arrays.update(self.bound(given | numbers()))
+                self.perform(group, arrays, targets)
+            found.append((list(dict.fromkeys(operation.term for operation in group.operations)), task, *self.moved(group)))
+        return found
+
+    def moved(self, group):
+        """(names of the arrays that a group reads besides constants, {name: bytes} of those that it writes)."""
+        values, size = self.program.values, self.backend.dtype.itemsize
+        reads = dict.fromkeys(values[read.value].name for operation in group.operations for read in operation.reads
+                              if values[read.value].made != "constant" and values[read.value].shape
+                              and read.value not in group.local)
+        writes = {values[op.result].name: values[op.result].size * size for op in group.operations
+                  if op.result not in group.local}
+        return tuple(reads), writes | {name: prod(self.program.outputs[name].shape) * size for name in group.outputs}
+
+    def targets(self, given=None):
+        """{name: array} for all outputs."""
+        given = given or {}
+        return {name: given[name] if name in given else self.backend.xp.empty(read.shape, self.backend.dtype)
+                for name, read in self.program.outputs.items()}
+
+    def bound(self, given):
+        """{number of a value: array} of all that is known before the first operation."""
+        arrays = dict(self.arrays)
+        for name, value in (self.program.inputs() | self.program.inputs("number")).items():
+            arrays[value.number] = given[name] if value.shape else self.backend.scalar(given[name])
+        for number in self.added:
+            arrays[number][...] = 0
+        return arrays
+
+    def perform(self, group, arrays, targets):
+        """Perform the operations of a group, some columns after the others."""
+        pieces = self.backend.pieces(group.domain.count, group.rows)
+
+        def task(piece, _):
+            columns, own = pieces[piece], dict.fromkeys(group.local)
+            for operation in group.operations:
+                KINDS[type(operation)](self, operation, arrays, own, columns)
+            for name in group.outputs:
+                targets[name][..., columns] = self.seen(self.program.outputs[name], arrays, columns, own)
+        self.backend.workers.run(task, len(pieces))
+
+    def seen(self, read, arrays, columns, own=()):
+        """The array that a read sees, of these columns; columns None: of all."""
+        value, views = self.program.values[read.value], read.views
+        array = own[read.value] if read.value in own else arrays[read.value]
+        if type(array) is Components:
+            array, views = array.seen(views, self.backend)
+        elif columns is not None and read.index is None and read.value not in own and value.domain:
+            array = array[..., columns]
+        array = viewed(array, views, value.domain, columns is None or read.index is not None)
+        if read.index is None:
+            return array
+        places = arrays[read.index]
+        places = places if columns is None else places[..., columns]
+        array = array.reshape(*array.shape[:-2], -1)
+        array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
+        return viewed(array, read.after, read.domain, False)
+
+    def keep(self, number, found, arrays, own, columns):
+        """Keep what an operation has made of these columns."""
+        if number in own:
+            own[number] = found
+        else:
+            arrays[number][..., columns] = found
+
+    # The kinds of operations.
+
+    def product(self, operation, arrays, own, columns):
+        values, axis = self.seen(operation.read, arrays, columns, own), operation.axis
+        shape = values.shape
+        before, after = shape[:axis], shape[axis + 1:]
+        found = self.backend.product(arrays[operation.matrix], values.reshape(-1, shape[axis], prod(after)))
+        self.keep(operation.result, found.reshape(*before, found.shape[1], *after), arrays, own, columns)
+
+    def pointwise(self, operation, arrays, own, columns):
+        def given(what):
+            if isinstance(what, dict):
+                return {name: given(each) for name, each in what.items()}
+            if isinstance(what, list):
+                return tuple(map(given, what))
+            return 0.0 if what is None else self.seen(what, arrays, columns, own)
+        found = operation.function(**{name: given(what) for name, what in operation.arguments.items()})
+        found = found if operation.order is None else [found[i] for i in operation.order]
+        if operation.result in own:
+            shape = self.program.values[operation.result].shape[1:-1]
+            own[operation.result] = Components(found, (*shape, columns.stop - columns.start))
+            return
+        for row, component in zip(arrays[operation.result], found):
+            row[..., columns] = component
+
+    def put(self, operation, arrays, own, columns):
+        target, places = arrays[operation.result], arrays[operation.index][..., columns]
+        values, views = own.get(operation.read.value), operation.read.views
+        if type(values) is Components and all(what == "part" and len(index) == 1 for what, index in views):
+            values = values.values          # written one by one, without making one array of them
+            for _, (index,) in views:
+                values = values[index]
+        else:
+            values = self.seen(operation.read, arrays, columns, own)
+        lead = len(target.shape) - 2
+        self.backend.write(target.reshape(*target.shape[:lead], -1), places, values, operation.how)
+
+    def stack(self, operation, arrays, own, columns):
+        parts = [self.seen(each, arrays, columns, own) for each in operation.parts]
+        self.keep(operation.result, self.backend.xp.stack(parts, axis=operation.axis), arrays, own, columns)
+
+    def reduction(self, operation, arrays, own, columns):
+        values = self.seen(operation.read, arrays, columns, own)
+        found = self.backend.reduced(operation.how, values, operation.axis)
+        self.keep(operation.result, found, arrays, own, columns)
+
+
+def viewed(array, views, domain, whole):
+    """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there."""
+    for what, view in views:
+        if what == "part":
+            array = array[tuple(list(each) if isinstance(each, tuple) else each for each in view)]
+        elif what == "shape":
+            array = array.reshape(*view, *array.shape[array.ndim - bool(domain):])
+        elif what == "order":
+            array = array.transpose(*view, *[len(view)] * bool(domain))
+        elif whole:
+            array = array[..., :view]
+    return array
+
+
+class Components(NamedTuple):
+    """The result of a pointwise operation, whose components are numbers or arrays that broadcast to a shape: they become one
+    array where an operation wants that."""
+
+    values: list
+    shape: tuple
+
+    def seen(self, views, backend):
+        """(an array, the views that are left to take of it)."""
+        if views and views[0][0] == "part":
+            index, *rest = views[0][1]
+            if isinstance(index, int):
+                found = self.values[index]
+                if getattr(found, "shape", None) != self.shape:
+                    found = backend.xp.broadcast_to(backend.scalar(found) if not hasattr(found, "shape") else found, self.shape)
+                return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
+            return backend.stacked(self.values[index], self.shape), (("part", (slice(None), *rest)), *views[1:])
+        return backend.stacked(self.values, self.shape), views
+
+
+KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
+         Reduction: Interpreter.reduction}

@@ -1,0 +1,150 @@
+"""What a program consists of: values, and the operations that make them.
+
+A value is an array (.., row, column): its last axis counts the columns of a `Domain`, such as the elements of a set or the faces
+of a list; matrices and numbers have none. Operations are frozen, have named operands, and work on each column alone, but for
+reads and writes that go through an index list.
+"""
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+
+class Domain(NamedTuple):
+    """What the columns of a value are: `count` things of this name."""
+
+    name: str
+    count: int
+
+
+class Value(NamedTuple):
+    """An array of a program.
+
+    name     what it is;  number: its place in the program's list
+    shape    its axes, the last one that of the columns, if it has a domain
+    kind     "real", "integer" or "truth"
+    made     "constant" (known when the program is made), "input", "number" (of each run, without axes) or "result"
+    held     of a constant a function that returns it, an array of the host"""
+
+    name: str
+    number: int
+    shape: tuple
+    domain: Domain | None
+    kind: str = "real"
+    made: str = "result"
+    held: Any = None
+
+    @property
+    def size(self):
+        return prod(self.shape)
+
+
+class Read(NamedTuple):
+    """How an operation sees a value.
+
+    views    one after the other: ("part", index of leading axes), ("shape", leading axes), ("order", leading axes),
+             ("columns", how many of the first ones)
+    index    number of the value with an index list: then the read has its shape, each number a place among the rows and columns
+             of what the views show, counted row by row; None: it has that of the views
+    after    views of what is read through the index list
+    shape    of what is seen;  domain: of its columns"""
+
+    value: int
+    views: tuple
+    index: int | None
+    shape: tuple
+    domain: Domain | None
+    after: tuple = ()
+
+
+@dataclass(frozen=True)
+class Product:
+    """result = a matrix applied along an axis of what is read, -2 the rows, -3 the axis before."""
+
+    term: str
+    result: int
+    matrix: int
+    read: Read
+    axis: int
+
+    @property
+    def reads(self):
+        return [Read(self.matrix, (), None, (), None), self.read]
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """result[i] = output i of a pointwise function at each point; `arguments` {argument: Read, a list of them for its
+    components, or a dict of them for its fields}. order: which output each component of the result is."""
+
+    term: str
+    result: int
+    function: Any
+    arguments: dict = field(hash=False)
+    order: tuple | None = None
+
+    @property
+    def reads(self):
+        """All reads of its arguments; components that the function does not need have none."""
+        for given in self.arguments.values():
+            for read in given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]:
+                if read is not None:
+                    yield read
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write what is read (component, .., column) through an index list into an array of zeros: a place among its rows and
+    columns, counted row by row. how: "set" what is there, "add" to it, or keep the "max" of both."""
+
+    term: str
+    result: int
+    index: int
+    read: Read
+    how: str = "set"
+
+    @property
+    def reads(self):
+        return [self.read, Read(self.index, (), None, (), None)]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """result = several arrays of the same shape along a new axis."""
+
+    term: str
+    result: int
+    parts: tuple
+    axis: int
+
+    @property
+    def reads(self):
+        return self.parts
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """result = the sum, max or min of what is read over an axis, -2 the rows."""
+
+    term: str
+    result: int
+    read: Read
+    how: str
+    axis: int
+
+    @property
+    def reads(self):
+        return [self.read]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Values, operations in the order in which a reader understands them, and what is asked for: {name: Read}."""
+
+    name: str
+    values: tuple
+    operations: tuple
+    outputs: dict = field(hash=False)
+
+    def inputs(self, made="input"):
+        """{name: value} of the inputs, or of the "constant"s or "number"s."""
+        return {value.name: value for value in self.values if value.made == made}
