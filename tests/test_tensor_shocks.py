@@ -7,6 +7,7 @@ from references import table_path
 
 import cases
 import dgarray as dg
+from dgarray.physics.pointwise import Pointwise
 
 
 def mesh_of(dim, cells=4, warped=True, **options):
@@ -199,8 +200,10 @@ def test_finite_volumes_conserve_and_a_uniform_state_stays(name, dim, order, war
     total, size = integrals(operator, r)
     assert np.all(np.abs(total.sum(axis=1)) < 1e-13 * size.sum(axis=1))
     uniform = np.broadcast_to(q[:, :1, :1], q.shape).copy()
-    operator.operations.split_volume.shares = lambda: np.full(q.shape[2], 0.5)
-    assert np.abs(tendency(operator, uniform)).max() < 1e-11 * np.abs(r).max()
+    half, _ = shocked(name, dim, order, mesh_of(dim, 3, warped), flux=flux)
+    half.tables.functions.beside = Pointwise(lambda own, around: (0.5,), {"own": 1, "around": 2 * dim}, "share")
+    assert half.operations.shares(uniform).min() == 0.5
+    assert np.abs(tendency(half, uniform)).max() < 1e-11 * np.abs(r).max()
 
 
 @pytest.mark.thorough
@@ -267,22 +270,19 @@ def test_regions_of_one_order_are_one_region(kernels):
         assert np.abs(ends[0].rho.values[-1][cells] - ends[1][name].rho.values[-1]).max() < 1e-13
 
 
-@pytest.mark.parametrize("kernels", ["array", "fused"])
-def test_the_share_spreads_to_elements_of_another_size(kernels):
+def test_the_share_spreads_to_elements_of_another_size():
     """A jump in one small element gives its neighbours half its share, the large one beside it, too; and the other way."""
     mesh, law = dg.rectangle(cells=3, shape="quadrilateral", periodic=True), dg.Euler(2)
     mesh = mesh.with_regions({"middle": lambda x: np.hypot(x[0] - 0.5, x[1] - 0.5) < 0.1}).refined("middle")
-    operator = operator_of(capturing(2), law, mesh, kernels)
-    large, small, x = mesh.hanging.large[0, 0], mesh.hanging.small[0, :, 0], operator.tables.coordinates()
+    array, fused = (operator_of(capturing(2), law, mesh, each) for each in ("array", "fused"))
+    large, small, x = mesh.hanging.large[0, 0], mesh.hanging.small[0, :, 0], array.tables.coordinates()
     for jumps, others in ((small[0], [large]), (large, small)):
         steep = np.where(np.arange(x.shape[2]) == jumps, np.where(x[0] > np.median(x[0][:, jumps]), 8.0, 1.0), 1.0)
-        o, q = operator.operations, np.array(state(law, steep, steep))
-        o.backend.perform(o.outside_operations(o.state(q)))
-        assert o.own_share[jumps] == 0.5 and not o.own_share[others].any()
-        cells = operator.tables.join_faces.faces[:, 0]
-        assert [o.share_beyond[cells == other].max() for other in others] == [0.5] * len(others)
-    array, fused = (operator_of(capturing(2), law, mesh, each) for each in ("array", "fused"))
-    assert np.abs(tendency(array, q) - tendency(fused, q)).max() < 1e-11
+        q = np.array(state(law, steep, steep))
+        shares = array.operations.shares(q)
+        assert shares[jumps] == 0.5 and np.all(shares[others] == 0.25)
+        assert np.array_equal(shares, fused.operations.shares(fused.state(q)))
+        assert np.abs(tendency(array, q) - tendency(fused, q)).max() < 1e-11
 
 
 def wave(law):

@@ -38,7 +38,8 @@ class CudaBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe in (SetOperations, TensorOperations) and (tables.media.names or tables.variables > tables.moving):
             return recipe          # kernels take one value of a parameter per element, and variables that have fluxes
-        if recipe in (SetOperations, TensorOperations) and (tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
+        if recipe in (SetOperations, TensorOperations) and (
+                tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorOperations:
             return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda

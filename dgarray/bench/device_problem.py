@@ -80,19 +80,11 @@ class DeviceProblem(Problem):
         return self.operator.operations.parts(q, out, self.k, q, 0.0, DT, repeatable(self.stepper.stages[number]))
 
     def array_parts(self, number):
-        """{name: function} of the parts of a stage by the array kernels, as `WeakForm.stage` calls them."""
-        operations, s, (q, out) = self.operator.operations, repeatable(self.stepper.stages[number]), self.states[:2]
-        t, combine = operations.time(0.0), operations.backend.combine
-        flux, r = operations.face_flux(q, t), operations.volume(q, t)
-
-        def update():
-            terms = [(s.A, self.k), (s.v, q)], [(s.alpha, q), (s.beta, q), (s.B, self.k)]
-            for target, others, own in zip((self.k, out), terms, (s.w, s.C)):
-                given = [(factor, array) for factor, array in (*others, (own * DT, r)) if factor]
-                if given and (target is out or s.w or s.v):
-                    combine(target, *given)
-        return {"volume": lambda: operations.volume(q, t), "face_flux": lambda: operations.face_flux(q, t),
-                "lift": lambda: r + operations.lift(flux), "finish": lambda: operations.finish(r, q, t), "update": update}
+        """{name: function} of the parts of a stage by array expressions, those of its program."""
+        row, (q, out) = repeatable(self.stepper.stages[number]), self.states[:2]
+        operations = self.operator.operations
+        operations.set_clock(DT, [0.0] * len(self.stepper.stages))
+        return {each.name: each.run for each in operations.update_operations(q, out, self.k, q, row, number)}
 
 
 def ceiling(dtype):

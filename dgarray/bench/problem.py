@@ -147,27 +147,17 @@ def breeze(law):
 
 
 def timed(problem, names, quick):
-    """{name: seconds of a stage} of the array kernels' operations on one thread; "update" is the rest of the step."""
-    operations, seconds = problem.operator.operations, dict.fromkeys(names, 0.0)
-    workers, operations.backend.workers = operations.backend.workers, operations.backend.new_workers(1)
-    parts = [name for name in names if name != "update"]
-
-    def counted(name, function):
-        def call(*arguments):
+    """{name: seconds of a stage} of the operations of a program on one thread."""
+    operator, seconds = problem.operator, dict.fromkeys(names, 0.0)
+    backend, steps = operator.backend, 2 if quick else 4
+    workers, backend.workers = backend.workers, backend.new_workers(1)
+    operator.operations.set_clock(1e-9, [0.0] * (1 + problem.stages))
+    for _ in range(steps):
+        for operation in (each for stage in operator.step_operations(problem.states[0]) for each in stage):
             start = perf_counter()
-            try:
-                return function(*arguments)
-            finally:
-                seconds[name] += perf_counter() - start
-        return call
-    for name in parts:
-        setattr(operations, name, counted(name, getattr(operations, name)))
-    steps = 2 if quick else 4
-    total = sum(problem.step() for _ in range(steps))
-    for name in parts:
-        delattr(operations, name)
-    operations.backend.workers = workers
-    seconds["update"] = total - sum(seconds.values())
+            operation.run()
+            seconds[operation.name] += perf_counter() - start
+    backend.workers = workers
     return {name: value / steps / problem.stages for name, value in seconds.items()}
 
 

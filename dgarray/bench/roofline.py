@@ -2,12 +2,16 @@
 
 Williams, Waterman & Patterson 2009.
 """
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
+from ..methods.dg.set_operations import form_of
+from ..methods.dg.stage_program import kind_of, stage
 from ..methods.dg.tensor_tables import TensorTables
+from ..program.costs import costs
 from ..stepping import LSRK54, REGISTER, STATE
 from .roofline_grid import grid_counts
 from .roofline_hermite import hermite_counts, paper_counts
@@ -50,11 +54,24 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
         return [Operation("sweeps", *grid_counts(tables, kernels, dtype, stepper, variant))]
     if tables.unit.startswith("node"):
         return [Operation(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
+    if kernels != "fused":
+        return cost_of_programs(tables, dtype, stepper, backend)
     if backend == "cupy":
         count = (DeviceTensorCount if isinstance(tables, TensorTables) else DeviceCount)(tables, dtype, stepper)
-        return count.fused(variant) if kernels == "fused" else count.array()
-    count = (TensorCount if isinstance(tables, TensorTables) else Count)(tables, dtype, stepper)
-    return count.fused() if kernels == "fused" else count.array()
+        return count.fused(variant)
+    return (TensorCount if isinstance(tables, TensorTables) else Count)(tables, dtype, stepper).fused()
+
+
+def cost_of_programs(tables, dtype, stepper, backend):
+    """As `cost`, of array expressions: the program of a stage added up, means over the stages."""
+    total = {}
+    for row in stepper.stages:
+        program = stage({"": partial(form_of(tables), tables=tables)}, kind_of(row))
+        for found in costs(program, np.dtype(dtype).itemsize, backend == "numpy"):
+            flops, size = total.get(found.name, (0, 0))
+            total[found.name] = flops + found.flops, size + found.bytes
+    count = tables.elements * len(stepper.stages)
+    return [Operation(name, flops / count, size / count) for name, (flops, size) in total.items()]
 
 
 def cost_of_sets(operators, dtype, stepper):
@@ -174,29 +191,6 @@ class Count:
         points = (self.d * self.needs_x + 2 * self.inside) * self.M
         return count * ((self.d + 2 + 2 * self.P + points) * self.real + 2 * self.M * index)
 
-    def array(self):
-        """The array kernels. A block of elements stays in cache through all operations but the face fluxes."""
-        f, d, V, N, F, M = self.functions, self.d, self.V, self.N, self.F, self.M
-        update, reads, writes = self.update()
-        boundary = sum(share for _, share in self.boundary_faces)
-        flux = V * F * M * self.real
-        on_faces = len(np.unique(self.tables.face_nodes))
-        x, inside = d * self.real * self.needs_x, self.P + self.inside * M
-        return [
-            Operation("volume", self.volume(),
-                      self.state + self.metrics() * self.real + x * N),        # q, gradients and x read
-            Operation("face_flux", self.traces() + self.at(f.pair, M * self.interior_faces) + self.boundary(),
-                      V * on_faces * self.real + flux                          # q at face nodes read, fluxes written
-                      + (self.state + flux) * self.modal                       # q read, values at the faces written
-                      + self.interior_faces * (2 * 2 * M * 8                   # nodes and slots of both sides
-                                               + (d + 2 + 2 * inside) * self.real)      # normal, scales, parameters
-                      + boundary * (2 * M * 8 + (d + 1 + inside) * self.real)  # the same at a boundary
-                      + x * on_faces),
-            Operation("lift", self.lift() + V * N, flux),                      # product and sum with the volume's; fluxes read
-            Operation("finish", self.finish(), (self.P + self.tables.media.rows) * self.real),
-            Operation("update", update, self.state * (reads + writes)),
-        ]
-
 
 class TensorCount(Count):
     """The same of tensor-product DG, whose products run along lines of nodes."""
@@ -232,7 +226,7 @@ class TensorCount(Count):
 
 
 class DeviceCount(Count):
-    """`Count` for the kernels of a GPU; operations have the names of `NodalCuda.parts`, `ModalCuda.parts` and `WeakForm`.
+    """`Count` for the kernels of a GPU; operations have the names of `NodalCuda.parts` and `ModalCuda.parts`.
 
     Only the work that a variant cannot do without counts, not padding or what several threads compute redundantly."""
 
@@ -306,17 +300,6 @@ class DeviceCount(Count):
             return 1
         stages = self.stepper.stages
         return sum(bool(s.beta or s.v or s.alpha and not number) for number, s in enumerate(stages)) / len(stages)
-
-    def array(self):
-        """The array kernels. Intermediate arrays go through memory: the fluxes, and dq/dt after each operation."""
-        volume, face_flux, lift, finish, update = super().array()
-        stages, fluxes = self.stepper.stages, self.d * self.state
-        moved = sum(len(s.terms(REGISTER)) + s.keeps + 1 + len(s.terms(STATE)) for s in stages)
-        return [volume._replace(bytes=volume.bytes + 2 * fluxes + self.state),     # F written and read, the product written
-                face_flux,
-                lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays
-                finish._replace(bytes=(finish.bytes + 2 * self.state) if self.finish() else 0),
-                update._replace(bytes=self.state * moved / len(stages))]
 
 
 class DeviceTensorCount(DeviceCount, TensorCount):

@@ -146,36 +146,22 @@ def gather(values, index):
     return Array(values.trace, read)
 
 
-def apply(function, term=None, order=None, **given):
+def apply(function, term=None, order=None, at=None, **given):
     """The outputs of a `dgarray.physics.pointwise.Pointwise` function at points, (output, .., column).
 
+    at      an array (component, ..) that has all the points, where the function may read nothing that does
     given   what its arguments are: arrays (component, ..), or tuples of arrays; dicts of arrays for fields
     order   which output each component of the result is"""
-    used, given_arrays = {}, list(given.values())
-    for name, (argument, which) in function.used.items():
-        found = given[argument]
-        found = found if which is None else found[which]
-        used.setdefault(argument, {} if isinstance(which, str) else [] if which is not None else None)
-        if which is None:
-            used[argument] = found.read
-        elif isinstance(which, str):
-            used[argument][which] = found.read
-        else:
-            used[argument].append((which, found.read))
-    arguments = {}
-    for argument, reads in used.items():
-        if isinstance(reads, list):          # components that are not needed stay away
-            components = [None] * function.inputs[argument]
-            for which, read in reads:
-                components[which] = read
-            reads = components
-        arguments[argument] = reads
+    arrays = list(given.values())
+    arguments = {argument: {field: each.read for field, each in found.items()} if isinstance(found, dict) else
+                 found.read if function.inputs[argument] is None else [each.read for each in found]
+                 for argument, found in given.items()}
     given = operations.Pointwise(term or function.name, -1, function, arguments, None if order is None else tuple(order))
-    shape = np.broadcast_shapes(*(read.shape for read in given.reads))
-    domain = next((read.domain for read in given.reads if read.domain), None)
+    points = [] if at is None else [at[0].read]
+    shape = np.broadcast_shapes(*(read.shape for read in (*given.reads, *points)))
+    domain = next((read.domain for read in (*given.reads, *points) if read.domain), None)
     count = len(function.graph.outputs if order is None else order)
-    trace = next(every(given_arrays)).trace
-    return trace.record(given, (count, *shape), domain)
+    return next(every(arrays)).trace.record(given, (count, *shape), domain)
 
 
 def every(given):

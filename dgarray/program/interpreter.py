@@ -74,10 +74,12 @@ class Interpreter:
         targets, arrays = self.targets(targets), self.bound(given)
         for group in self.groups:
             self.perform(group, arrays, targets)
+        for name in self.program.outputs.keys() - {name for group in self.groups for name in group.outputs}:
+            targets[name][...] = self.seen(self.program.outputs[name], arrays, None)          # through index lists, or known
         return targets
 
     def tasks(self, given, targets, numbers):
-        """The same as a list of tasks, (names of the operations, function that does them, names of the arrays that they read,
+        """The same as a list of tasks, (the operations, function that does them, names of the arrays that they read,
         {name: bytes} of those that they write); numbers(): {name: number} when the first one begins."""
         arrays, found = {}, []
         for group in self.groups:
@@ -85,7 +87,7 @@ class Interpreter:
                 if group is self.groups[0]:
                     arrays.update(self.bound(given | numbers()))
                 self.perform(group, arrays, targets)
-            found.append((list(dict.fromkeys(operation.term for operation in group.operations)), task, *self.moved(group)))
+            found.append((group.operations, task, *self.moved(group)))
         return found
 
     def moved(self, group):
@@ -115,14 +117,15 @@ class Interpreter:
 
     def perform(self, group, arrays, targets):
         """Perform the operations of a group, some columns after the others."""
-        pieces = self.backend.pieces(group.domain.count, group.rows)
+        pieces = self.backend.pieces(group.domain.count, group.rows) if group.domain else [None]
 
         def task(piece, _):
             columns, own = pieces[piece], dict.fromkeys(group.local)
             for operation in group.operations:
                 KINDS[type(operation)](self, operation, arrays, own, columns)
             for name in group.outputs:
-                targets[name][..., columns] = self.seen(self.program.outputs[name], arrays, columns, own)
+                found = self.seen(self.program.outputs[name], arrays, columns, own)
+                targets[name][... if columns is None else (..., columns)] = found
         self.backend.workers.run(task, len(pieces))
 
     def seen(self, read, arrays, columns, own=()):
@@ -147,7 +150,7 @@ class Interpreter:
         if number in own:
             own[number] = found
         else:
-            arrays[number][..., columns] = found
+            arrays[number][... if columns is None else (..., columns)] = found
 
     # The kinds of operations.
 
@@ -164,15 +167,16 @@ class Interpreter:
                 return {name: given(each) for name, each in what.items()}
             if isinstance(what, list):
                 return tuple(map(given, what))
-            return 0.0 if what is None else self.seen(what, arrays, columns, own)
+            return self.seen(what, arrays, columns, own)
         found = operation.function(**{name: given(what) for name, what in operation.arguments.items()})
         found = found if operation.order is None else [found[i] for i in operation.order]
         if operation.result in own:
-            shape = self.program.values[operation.result].shape[1:-1]
-            own[operation.result] = Components(found, (*shape, columns.stop - columns.start))
+            shape = self.program.values[operation.result].shape[1:]
+            shape = shape if columns is None else (*shape[:-1], columns.stop - columns.start)
+            own[operation.result] = Components(found, shape)
             return
-        for row, component in zip(arrays[operation.result], found):
-            row[..., columns] = component
+        for i, component in enumerate(found):
+            arrays[operation.result][(i, ...) if columns is None else (i, ..., columns)] = component
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]

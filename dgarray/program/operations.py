@@ -1,8 +1,8 @@
 """What a program consists of: values, and the operations that make them.
 
-A value is an array (.., row, column): its last axis counts the columns of a `Domain`, such as the elements of a set or the faces
-of a list; matrices and numbers have none. Operations are frozen, have named operands, and work on each column alone, but for
-reads and writes that go through an index list.
+A value is an array (.., row, column): its last axis counts the columns of a `Domain`, such as the elements of a set or the
+faces of a list; matrices and numbers have none. Operations are frozen, have named operands, and work on each column alone, but
+for reads and writes that go through an index list.
 """
 from dataclasses import dataclass, field
 from math import prod
@@ -84,11 +84,8 @@ class Pointwise:
 
     @property
     def reads(self):
-        """All reads of its arguments; components that the function does not need have none."""
         for given in self.arguments.values():
-            for read in given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]:
-                if read is not None:
-                    yield read
+            yield from given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from .kernel_stages import KernelStages
 
 
 class FusedJoinFaces:
-    """A base class of `NodalFused`: the faces of `NodalTables.join_faces`, where mortars give the flux. Mortars read the tiles of
-    the state where its nodes are the points of the faces; else `values_at_joins`, those of the elements at joins alone.
+    """A base class of `NodalFused`: the faces of `NodalTables.join_faces`, where mortars give the flux. Mortars read the tiles
+    of the state where its nodes are the points of the faces; else `values_at_joins`, those of the elements at joins alone.
 
     several   whether some face at joins has several mortars
     Where elements have a share of finite volumes, which depends on those beyond joins, too, there are
@@ -69,7 +69,8 @@ class FusedJoinFaces:
 
     @cached_property
     def join_inputs(self):
-        """The places of the nodes of faces at joins, and what the flux there takes besides the state: vectors, parameters, x."""
+        """The places of the nodes of faces at joins, and what the flux there takes besides the state: vectors, parameters,
+        x."""
         tables, group = self.tables, self.tables.join_faces
         cells, sides = group.faces.T
         normals, scale = tables.at_sides(sides, cells, group.nodes)

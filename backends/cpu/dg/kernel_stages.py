@@ -5,12 +5,16 @@ from .mortars import FusedMortars
 
 class KernelStages:
     """The stages of all sets together: fluxes at joins, then each set's own kernels; elements that need no copies of other
-    parts' elements while these are on their way. Arguments and attributes as of `dgarray.methods.dg.array_stages.ArrayStages`."""
+    parts' elements while these are on their way.
+
+    Arguments and attributes as of `dgarray.methods.dg.array_stages.ArrayStages`.
+    between   the arguments `joins` and `several`"""
 
     copies = None
 
     def __init__(self, operations, joins=(), several=None):
         self.operations, self.backend = operations, next(iter(operations.values())).backend
+        self.between = joins, several
         for name, each in operations.items():
             each.several = bool(several and several[name])
         every = list(operations.values())
@@ -30,7 +34,8 @@ class KernelStages:
         states = {name: each[0] for name, each in states.items()}
         if self.copies is None:
             return [*self.mortar_operations(states, number), *of_sets(updates)]
-        early, late = ({name: self.operations[name].around_messages(found)[i] for name, found in updates.items()} for i in (0, 1))
+        early, late = ({name: self.operations[name].around_messages(found)[i] for name, found in updates.items()}
+                       for i in (0, 1))
         send, receive = self.copies_operations(states)
         return [send, *self.mortar_operations(states, number, False), *of_sets(early),
                 receive, *self.mortar_operations(states, number, True), *of_sets(late)]

@@ -1,6 +1,7 @@
 """The stages of several element sets that meet at joins, or of one, by array expressions: one program for all of them."""
 from functools import cached_property
 
+from ...program.costs import title
 from ...program.interpreter import Interpreter
 from ..operation import Operation
 from . import stage_program
@@ -74,4 +75,4 @@ class ArrayStages:
             return found | {"t": first.stage_times[number]}
         tasks = interpreter.tasks(given, targets, numbers)
         return [*self.copies_operations({name: each[0] for name, each in states.items()}),
-                *(Operation(", ".join(names), run, None, reads, writes) for names, run, reads, writes in tasks)]
+                *(Operation(title(operations), run, None, reads, writes) for operations, run, reads, writes in tasks)]

@@ -1,8 +1,6 @@
 """Arrays of a set that limiters and checks work on, on the backend, and copies of a state between backend and host."""
 from functools import cached_property
 
-import numpy as np
-
 from ..recipe import Fetched
 
 ALL = slice(None)

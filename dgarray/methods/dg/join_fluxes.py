@@ -44,7 +44,7 @@ class JoinFluxes:
             return []
         side, functions = form.side_of(form.tables.join_faces), form.functions
         vectors = apply(scaled(form.tables.dim, share), "area vectors", n=side.normals, s=[side.scale])
-        flux = apply(functions.along, "own F.n at joins", **given(
+        flux = apply(functions.along, "own F.n at joins", at=gather(values, side.nodes), **given(
             q=gather(values, side.nodes), a=vectors, t=t, m=side.parameters, x=side.x))
         return [(side.slots, flux, "set")]
 
@@ -86,7 +86,7 @@ class OnTrace:
         values = [gather(q, self.constant(f"places {i}", m.node_places[i], "integer"))[:form.tables.moving]
                   for i, (q, form) in enumerate(zip(own, self.forms))]
         l, r = (self.at_mortar(i, values[i]) for i in (0, 1))
-        star = apply(m.function, "F* at mortars", **given(
+        star = apply(m.function, "F* at mortars", at=l, **given(
             l=l, r=r, n=self.constant("normals", m.normals), s=[self.constant("areas", m.areas)], t=t,
             ml=self.parameters("left", m.parameters[0]), mr=self.parameters("right", m.parameters[1]),
             p=self.parameters("profiles", m.profiles), x=None if m.x is None else self.constant("x", m.x)))
@@ -133,7 +133,7 @@ class OnTrace:
     def own_flux(self, i, q, t):
         """F(q).a of a side in strong form, at the points of its face."""
         own = self.mortars.owns[i]
-        return apply(own.function, "own F.n", **given(
+        return apply(own.function, "own F.n", at=q, **given(
             q=q, a=self.constant(f"area vectors {i}", own.vectors), t=t, m=self.parameters(f"own {i}", own.parameters),
             x=None if own.x is None else self.constant(f"own x {i}", own.x)))
 
@@ -147,8 +147,10 @@ class OnTrace:
         at_mortar = states.reshape(V, 1, points)
         areas, vectors = (self.constant(f"{name} {i}", values) for name, values in (
             ("areas of faces", split.areas), ("area vectors at mortars", split.vectors)))
-        there = {key: each.reshape(1, *each.lead) if each.lead else each for key, each in self.parameters(f"there {i}", split.there).items()}
-        own = {key: each.reshape(*each.lead, 1) if each.lead else each for key, each in self.parameters(f"own {i}", split.own).items()}
+        there = {key: each.reshape(1, *each.lead) if each.lead else each
+                 for key, each in self.parameters(f"there {i}", split.there).items()}
+        own = {key: each.reshape(*each.lead, 1) if each.lead else each
+               for key, each in self.parameters(f"own {i}", split.own).items()}
         flux = apply(split.function, "F# at mortars", l=at_node, r=at_mortar, a=areas.reshape(len(areas), nodes, 1),
                      b=vectors.reshape(len(vectors), 1, points), t=t, ml=own, mr=there)
         to, back = self.matrix(f"to {i}", split.to.T[:, :, None]), self.matrix(f"back of parts {i}", split.back[:, :, None])

@@ -23,8 +23,8 @@ from .limiter_tables import LIMITERS
 from .media import varying_inside
 from .mortar_forms import takes_energy
 from .physics import Physics
-from .sets import bent, set_joins, sets_of, uneven_sets
 from .set_operations import CurvedOperations, SetOperations
+from .sets import bent, set_joins, sets_of, uneven_sets
 from .sets_operator import SetsOperator
 from .spectrum import limiting_part
 from .stability import check_stepper

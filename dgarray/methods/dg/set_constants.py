@@ -72,10 +72,9 @@ class SetConstants:
         tables, found = self.tables, {}
         for name in tables.varying:
             if name in tables.media.names:
-                values = tables.media
-                points = {"volume": len(tables.points), "faces": len(tables.face_points)}.get(place) or len(values.points)
+                points = {"volume": len(tables.points), "faces": len(tables.face_points)}.get(place) or len(tables.media.points)
                 found[name] = self.constant(f"{name} at {place}", (points, tables.elements),
-                                            lambda name=name: getattr(values, place)[name], self.all)
+                                            lambda name=name: getattr(tables.media, place)[name], self.all)
             else:
                 found[name] = self.constant(name, (tables.elements,), lambda name=name: tables.parameters[name], self.all)
         return found

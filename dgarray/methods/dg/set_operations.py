@@ -23,15 +23,15 @@ from .weak_form import WeakForm
 class SetOperations(DGArrays, Recipe):
     """The operations of a set of elements that are alike.
 
-    form     the class of the recipe;  stages: the class that makes the stages of several sets, or of one, from their operations
+    stages   the class that makes the stages of several sets, or of one, from their operations
     captures_shocks   whether elements have a share of finite volumes
     alone    the stages of this set alone, with the joins between its own elements"""
 
-    form, stages, limiter_of_arrays, captures_shocks = WeakForm, ArrayStages, LimiterArrays, False
+    stages, limiter_of_arrays, captures_shocks = ArrayStages, LimiterArrays, False
 
     def recipe(self, trace, name=""):
         """The recipe of this set, whose name is given, for a `Trace`."""
-        return self.form(trace, self.tables, name)
+        return form_of(self.tables)(trace, self.tables, name)
 
     @cached_property
     def alone(self):
@@ -165,24 +165,30 @@ class SetOperations(DGArrays, Recipe):
         return [part for part in there if there[part]]
 
 
+def form_of(tables):
+    """The class of the recipe for these tables."""
+    return TensorForm if tables.diagonal else CurvedForm if tables.curved else WeakForm
+
+
 class CurvedOperations(SetOperations):
     """As `SetOperations`, in curved triangles and tetrahedra, and prisms that are not affine."""
 
-    form, work = CurvedForm, ("curved elements",)
+    work = ("curved elements",)
 
 
 class TensorOperations(SetOperations):
     """As `SetOperations`, on quadrilaterals and hexahedra."""
 
-    form, limiter_of_arrays = TensorForm, TensorLimiterArrays
+    limiter_of_arrays = TensorLimiterArrays
 
     @property
     def captures_shocks(self):
         return self.tables.sensor is not None
 
     def shares(self, q):
-        """The share of finite volumes in each element, (element,), at a state of elements without joins."""
-        return self.interpreted("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
+        """The share of finite volumes in each element, (element,), at a state, by array expressions."""
+        stages = self.alone if isinstance(self.alone, ArrayStages) else ArrayStages({None: self}, *self.alone.between)
+        return stages.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
 
     @cached_property
     def to_faces(self):

@@ -24,12 +24,16 @@ class Sets:
         tables = form.tables
         return self.trace.input(form.prefix + name, (tables.variables, tables.rows, tables.elements), form.all)
 
-    def tendencies(self):
-        """{name of a set: dq/dt}."""
-        outside = self.joins(self) if self.joins else {}
+    def begin(self):
+        """Find the shares of finite volumes of all sets."""
         own, beyond = self.joins.shares(self) if self.joins else ({}, {})
         for name, form in self.forms.items():
             form.begin(self.q[name], own.get(name), beyond.get(name, ()))
+
+    def tendencies(self):
+        """{name of a set: dq/dt}."""
+        self.begin()
+        outside = self.joins(self) if self.joins else {}
         return {name: form.tendency(self.q[name], self.t, outside.get(name, ())) for name, form in self.forms.items()}
 
     def program(self, name, found):
@@ -92,7 +96,8 @@ def kind_of(row):
 def rate(forms, exponent):
     """The program of the wave rate of each element, outputs "rate"; see `WeakForm.rate`."""
     sets = Sets(forms)
-    return sets.program("rate", {name: {"rate": form.rate(sets.q[name], sets.t, exponent)} for name, form in sets.forms.items()})
+    return sets.program("rate", {name: {"rate": form.rate(sets.q[name], sets.t, exponent)}
+                                 for name, form in sets.forms.items()})
 
 
 def admissible(forms):
@@ -102,9 +107,15 @@ def admissible(forms):
                                        for name, form in sets.forms.items()})
 
 
-def shares(forms):
+def shares(forms, joins=None):
     """The program of the shares of finite volumes in each element, outputs "share"."""
-    sets = Sets(forms)
-    for name, form in sets.forms.items():
-        form.begin(sets.q[name])
+    sets = Sets(forms, joins)
+    sets.begin()
     return sets.program("shares", {name: {"share": form.share} for name, form in sets.forms.items()})
+
+
+def face_flux(forms):
+    """The program of the fluxes at faces alone, outputs "flux"; see `WeakForm.face_flux`."""
+    sets = Sets(forms)
+    return sets.program("face fluxes", {name: {"flux": form.face_flux(sets.q[name], sets.t)}
+                                        for name, form in sets.forms.items()})

@@ -22,8 +22,8 @@ from .mortar_forms import mortar_form
 from .mortars import points_at_mortars
 from .operator import DGOperator
 from .physics import Physics
-from .stability import stability_limit
 from .set_operations import TensorOperations
+from .stability import stability_limit
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
 SHAPES = "quadrilateral", "hexahedron"

@@ -31,8 +31,8 @@ from itertools import combinations
 import numpy as np
 
 from ...program.arrays import apply, gather, product, put, reduce, stack
-from .weak_form import WeakForm
 from .set_constants import given
+from .weak_form import WeakForm
 
 
 class TensorForm(WeakForm):
@@ -82,7 +82,7 @@ class TensorForm(WeakForm):
         variables, d, n = len(q), self.tables.dim, len(self.tables.cell.weak)
         found = []
         for k in range(d):
-            ends = product(self.line_matrix("ends"), self.lines(q, k), -3, "q at faces")          # (variable, after, end, before)
+            ends = product(self.line_matrix("ends"), self.lines(q, k), -3, "q at faces")          # (.., after, end, before)
             found.append(ends.moved(0, 2, 1, 3).reshape(variables, 2, n ** (d - 1)))
         return stack(found, 1, "q at faces").reshape(variables, -1)
 
@@ -98,7 +98,7 @@ class TensorForm(WeakForm):
     def finish(self, r, q, t):
         if self.tables.affine:
             return super().finish(r, q, t)
-        return apply(self.functions.collect, "(r / J + s) / C", **given(
+        return apply(self.functions.collect, "(r / J + s) / C", at=r, **given(
             r=r, q=q, s=[self.inverse], t=t, m=self.parameters(), x=self.x))
 
     def rate(self, q, t, exponent=1.0):
@@ -134,7 +134,7 @@ class TensorForm(WeakForm):
         n, V = len(self.tables.cell.weak), self.tables.variables
         l, r = self.pairs_of(pairs, q, k)
         m = {name: self.pairs_of(pairs, values, k) for name, values in self.parameters().items()}
-        flux = apply(function, term, l=l, r=r, ml={name: both[0] for name, both in m.items()},
+        flux = apply(function, term, at=l, l=l, r=r, ml={name: both[0] for name, both in m.items()},
                      mr={name: both[1] for name, both in m.items()}, **more)
         to_left, to_right = np.zeros((2, n, len(pairs)))
         for number, ((i, j), (a, b)) in enumerate(zip(pairs, factors)):
@@ -165,7 +165,7 @@ class TensorForm(WeakForm):
         ends = [(0, 0), (n - 1, n - 1)]
         own, a = (self.pairs_of(ends, values, k)[0] for values in (q, self.metrics_along(k)))
         m = {name: self.pairs_of(ends, values, k)[0] for name, values in self.parameters().items()}
-        flux = apply(self.functions.along, "F at ends", q=own, a=a, t=t, m=m)
+        flux = apply(self.functions.along, "F at ends", at=own, q=own, a=a, t=t, m=m)
         factors = np.zeros((n, 2))
         factors[0, 0], factors[-1, 1] = -2 * slopes[0, 0], -2 * slopes[-1, -1]
         return product(self.matrix("factors of ends", factors), flux, -3, "ends").reshape(*q.lead)
@@ -194,7 +194,7 @@ class TensorForm(WeakForm):
         """The share of finite volumes in each element by its own modes, (element,)."""
         tables, sensor = self.tables, self.tables.sensor
         modes, kinds = self.matrix("modes", sensor.modes(tables.cell)), sensor.kinds(tables.cell)
-        values = apply(self.functions.sensed, "sensed", q=q, m=self.all_parameters())
+        values = apply(self.functions.sensed, "sensed", at=q, q=q, m=self.all_parameters())
         for k in range(tables.dim):
             values = self.along(modes, values, k, "modes")
         square = values * values
@@ -204,13 +204,15 @@ class TensorForm(WeakForm):
     def find_share(self, own, beyond=()):
         """The share of finite volumes in each own element, from the own shares (element,) of itself and of its neighbours;
         beyond: those of elements beyond joins, parts of an array (side, element) as `put` takes them."""
-        around = stack([gather(own.reshape(1), self.neighbours(side))for side in range(self.tables.sides)], term="own shares around")
+        around = stack([gather(own.reshape(1), self.neighbours(side)) for side in range(self.tables.sides)],
+                       term="own shares around")
         if beyond:
             every = self.constant("sides", (self.tables.sides, self.tables.owned), lambda: np.arange(
                 self.tables.sides)[:, None] * self.tables.elements + np.arange(self.tables.owned), self.own, "integer")
             around = put((1, self.tables.sides), self.all, [(every, around.reshape(1, -1), "set"), *beyond], "shares around")
             around = around.first(self.own)[0]
-        return apply(self.functions.beside, "share of finite volumes", own=[own.first(self.own)], around=around)[0]
+        return apply(self.functions.beside, "share of finite volumes", at=[own.first(self.own)],
+                     own=[own.first(self.own)], around=around)[0]
 
     def neighbours(self, side):
         """The numbers of the elements beyond a side, (own element,); of an element itself at the boundary."""

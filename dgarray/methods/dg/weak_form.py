@@ -1,4 +1,5 @@
-"""The weak form of discontinuous Galerkin as array expressions, of which programs are made: see `dgarray.program.arrays`.
+"""The weak form of discontinuous Galerkin as array expressions, of which programs are made: see
+`dgarray.program.arrays`.
 
 On a part of a mesh the last elements are copies of other parts' elements. Their state is read; nothing is computed on them.
 """
@@ -38,8 +39,9 @@ class WeakForm(SetConstants):
         """F(q) . grad r_k, (variable, k, point, element)."""
         volume, variables = self.functions.volume, self.tables.variables
         kinds = len(volume.graph.outputs) // variables
-        F = apply(volume, "F(q).grad r", [k * variables + v for v in range(variables) for k in range(kinds)],
-                  **given(q=q, g=self.gradients, t=t, m=self.parameters(), x=self.x))
+        order = [k * variables + v for v in range(variables) for k in range(kinds)]
+        F = apply(volume, "F(q).grad r", order, q, **given(
+            q=q, g=self.gradients, t=t, m=self.parameters(), x=self.x))
         return F.reshape(variables, kinds, *F.lead[1:])
 
     @property
@@ -52,14 +54,16 @@ class WeakForm(SetConstants):
         Each interior face is visited once, for both sides."""
         values, variables, parts = self.at_faces(q), self.tables.variables, [*outside]
         for group, side in self.groups:
-            jump = apply(group.jump, f"F.n - F* at {group.name}", **given(
-                q=gather(values, side.nodes), n=side.normals, s=[side.scale], t=t, m=side.parameters, x=side.x,
-                face={name: side.constant(name, (), lambda numbers=numbers: numbers) for name, numbers in group.values.items()}))
+            q = gather(values, side.nodes)
+            jump = apply(group.jump, f"F.n - F* at {group.name}", at=q, **given(
+                q=q, n=side.normals, s=[side.scale], t=t, m=side.parameters, x=side.x,
+                face={name: side.constant(name, (), lambda of_faces=of_faces: of_faces)
+                      for name, of_faces in group.values.items()}))
             parts.append((side.slots, jump, "set"))
         for left, right in self.pairs:
-            jumps = apply(self.functions.pair, "F.n - F*", **given(
-                l=gather(values, left.nodes), r=gather(values, right.nodes), n=left.normals, s=[left.scale, right.scale], t=t,
-                ml=left.parameters, mr=right.parameters, x=left.x))
+            l, r = gather(values, left.nodes), gather(values, right.nodes)
+            jumps = apply(self.functions.pair, "F.n - F*", at=l, **given(
+                l=l, r=r, n=left.normals, s=[left.scale, right.scale], t=t, ml=left.parameters, mr=right.parameters, x=left.x))
             parts += [(left.slots, jumps[:variables], "set"), (right.slots, jumps[variables:], "set")]
         return put((variables, self.tables.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
 
@@ -73,21 +77,21 @@ class WeakForm(SetConstants):
             return r
         if self.tables.media.weighted:
             return self.weighted(r, q, t)
-        return apply(self.functions.finish, "(r + s) / C", **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
+        return apply(self.functions.finish, "(r + s) / C", at=r, **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
 
     def weighted(self, r, q, t):
         """As `finish`, at points of quadrature and projected: see `Media`."""
         media, found = self.tables.media, [r[v:v + 1] for v in range(len(r))]
         weighted, others = (media.finish_of(which) if which else None for which in (media.weighted, media.others))
         to_points, back = self.matrix("to points", media.to_points), self.matrix("projection", media.back)
-        values = apply(weighted, "(r + s) / C at points", **given(
-            r=product(to_points, r, term="r at points"), t=t, m=self.parameters("mass"),
-            q=product(to_points, q, term="q at points") if weighted.depends_on("q") else None,
-            x=self.positions("x of quadrature", media.points) and self.positions("x of quadrature", media.points).first(self.own)))
+        here, x = product(to_points, r, term="r at points"), self.positions("x of quadrature", media.points)
+        values = apply(weighted, "(r + s) / C at points", at=here, **given(
+            r=here, q=product(to_points, q, term="q at points") if weighted.depends_on("q") else None, t=t,
+            m=self.parameters("mass"), x=x and x.first(self.own)))
         for i, v in enumerate(media.weighted):
             found[v] = product(back, values[i:i + 1], term="projection")
         if others is not None:          # which do not read what varies inside
-            rest = apply(others, "(r + s) / C", **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
+            rest = apply(others, "(r + s) / C", at=r, **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
             for i, v in enumerate(media.others):
                 found[v] = rest[i:i + 1]
         return stack([each.reshape(*each.lead[1:]) for each in found], term="variables")
@@ -152,7 +156,7 @@ class WeakForm(SetConstants):
         return found
 
     def _admissible(self, q, t, x, m):
-        return apply(self.functions.admissible, "admissible", **given(q=q, t=t, x=x, m=m))[0]
+        return apply(self.functions.admissible, "admissible", at=q, **given(q=q, t=t, x=x, m=m))[0]
 
 
 def function_of(ufunc, count):
