@@ -1,6 +1,7 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
 import numpy as np
 
+from ..program.interpreter import Interpreter
 from ..reference.columns import PIECE, multiply, sum_of_rows
 from ..system_memory import host_free
 from .workers import Workers
@@ -100,6 +101,14 @@ class ArrayBackend:
         return out
 
     # What the interpreter of programs asks for, see `dgarray.program.interpreter`.
+
+    def interpreter(self, program, constants):
+        """What performs a `dgarray.program.operations.Program`; constants: {name: array} of all programs that share them."""
+        return Interpreter(self, program, constants)
+
+    def evaluated(self, function, arguments):
+        """The outputs of a `Pointwise` function, {argument: components}."""
+        return function(**arguments)
 
     def scalar(self, number):
         """A number as an array without axes: functions of a Python float would be float64 and promote float32."""

@@ -35,7 +35,7 @@ ALLOWED = {
     "program": {"physics"},
     "methods": {"html_table", "keywords", "physics", "program", "wording", "reference", "mesh", "spaces", "stepping",
                 "backends"},
-    "backends": {"physics", "wording", "system_memory", "reference", "methods", "stepping"},
+    "backends": {"physics", "program", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"figures", "keywords", "physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "bench": {"array_memory", "atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping",

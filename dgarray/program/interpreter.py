@@ -6,6 +6,8 @@ these pieces. An operation waits for those before it only where it reads through
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from .operations import Pointwise, Product, Put, Reduction, Stack
 
 
@@ -149,6 +151,9 @@ class Interpreter:
         """Keep what an operation has made of these columns."""
         if number in own:
             own[number] = found
+        elif type(found) is Components:
+            for i, component in enumerate(found.values):
+                arrays[number][(i, ...) if columns is None else (i, ..., columns)] = component
         else:
             arrays[number][... if columns is None else (..., columns)] = found
 
@@ -168,15 +173,12 @@ class Interpreter:
             if isinstance(what, list):
                 return tuple(map(given, what))
             return self.seen(what, arrays, columns, own)
-        found = operation.function(**{name: given(what) for name, what in operation.arguments.items()})
+        arguments = {name: given(what) for name, what in operation.arguments.items()}
+        found = self.backend.evaluated(operation.function, arguments)
         found = found if operation.order is None else [found[i] for i in operation.order]
-        if operation.result in own:
-            shape = self.program.values[operation.result].shape[1:]
-            shape = shape if columns is None else (*shape[:-1], columns.stop - columns.start)
-            own[operation.result] = Components(found, shape)
-            return
-        for i, component in enumerate(found):
-            arrays[operation.result][(i, ...) if columns is None else (i, ..., columns)] = component
+        shape = self.program.values[operation.result].shape[1:]
+        shape = shape if columns is None else (*shape[:-1], columns.stop - columns.start)
+        self.keep(operation.result, Components(found, shape), arrays, own, columns)
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]
@@ -204,7 +206,7 @@ def viewed(array, views, domain, whole):
     """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there."""
     for what, view in views:
         if what == "part":
-            array = array[tuple(list(each) if isinstance(each, tuple) else each for each in view)]
+            array = array[tuple(np.array(each) if isinstance(each, tuple) else each for each in view)]
         elif what == "shape":
             array = array.reshape(*view, *array.shape[array.ndim - bool(domain):])
         elif what == "order":

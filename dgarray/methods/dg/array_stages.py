@@ -2,7 +2,6 @@
 from functools import cached_property
 
 from ...program.costs import title
-from ...program.interpreter import Interpreter
 from ..operation import Operation
 from . import stage_program
 from .join_fluxes import JoinFluxes
@@ -44,7 +43,7 @@ class ArrayStages:
         if (name, *options) not in self.interpreters:
             joins = JoinFluxes(self.lists, self.several) if self.lists else None
             program = getattr(stage_program, name)(self.forms, *options, joins)
-            self.interpreters[name, *options] = Interpreter(self.backend, program, self.constants)
+            self.interpreters[name, *options] = self.backend.interpreter(program, self.constants)
         return self.interpreters[name, *options]
 
     def copies_operations(self, states):

@@ -5,7 +5,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ...program.interpreter import Interpreter
 from ..operation import Operation
 from ..recipe import Recipe
 from . import stage_program
@@ -50,7 +49,7 @@ class SetOperations(DGArrays, Recipe):
         """The `Interpreter` of a program of this set alone, a function of `stage_program`."""
         if (name, *options) not in self._interpreters:
             program = getattr(stage_program, name)({"": self.recipe}, *options)
-            self._interpreters[name, *options] = Interpreter(self.backend, program, self.constants)
+            self._interpreters[name, *options] = self.backend.interpreter(program, self.constants)
         return self._interpreters[name, *options]
 
     @property

@@ -1,0 +1,109 @@
+"""The backend "jax": programs compiled by XLA, on the CPU, from the same recipes and expression graphs.
+
+States are NumPy's arrays, so all that looks at them between stages works as with the backend "numpy"."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...physics.trace import operands
+from ...program.interpreter import KINDS, Interpreter
+from ..arrays import ArrayBackend
+
+__all__ = ["JaxBackend"]
+
+
+class JaxBackend(ArrayBackend):
+    """Arrays of NumPy between stages, programs by jax.numpy and jax.jit.
+
+    Float64 is switched on in jax for the whole process: its own default is to round to float32."""
+
+    def __init__(self, dtype):
+        jax.config.update("jax_enable_x64", True)
+        super().__init__(np, dtype, "jax")
+        self.within = WithinJax(dtype)
+
+    def interpreter(self, program, constants):
+        return JaxProgram(self, program, constants)
+
+
+class WithinJax:
+    """What the interpreter asks for inside of a compiled program, see `ArrayBackend`."""
+
+    xp = jnp
+
+    def __init__(self, dtype):
+        self.dtype = np.dtype(dtype)
+
+    def scalar(self, number):
+        return jnp.asarray(number, self.dtype)
+
+    def product(self, matrix, values):
+        return jnp.matmul(matrix, values)
+
+    def evaluated(self, function, arguments):
+        """The outputs of a `Pointwise` function, by its graph: NumPy's own functions cannot be traced by jax."""
+        inputs = {name: arguments[argument] if which is None else arguments[argument][which]
+                  for name, (argument, which) in function.used.items()}
+        graph, values = function.graph, []
+        for node in graph.nodes:
+            if operands(node):
+                values.append(getattr(jnp, node[0])(*(values[i] for i in node[1:])))
+            else:
+                values.append(inputs[node[1]] if node[0] == "input" else node[1])
+        return [values[i] for i in graph.outputs]
+
+    def stacked(self, components, shape):
+        return jnp.stack([jnp.broadcast_to(jnp.asarray(component, self.dtype), shape) for component in components])
+
+    def reduced(self, how, values, axis):
+        return getattr(jnp, how)(values, axis=axis)
+
+
+class JaxProgram(Interpreter):
+    """The interpreter on jax.numpy: new values in place of writes, all operations in one compiled function."""
+
+    def __init__(self, backend, program, constants):
+        self.outer, self.backend, self.program = backend, backend.within, program
+        for name, value in program.inputs("constant").items():
+            if name not in constants:
+                held = value.held()
+                constants[name] = jnp.asarray(held if value.kind == "integer" else np.asarray(held, backend.dtype))
+        self.constants = {value.number: constants[name] for name, value in program.inputs("constant").items()}
+        self.compiled = jax.jit(self.compute)
+
+    def compute(self, arrays):
+        """{name: array} of the outputs, from {number of a value: array} of constants, inputs and numbers."""
+        arrays = dict(arrays)
+        for operation in self.program.operations:
+            kind = KINDS[type(operation)]
+            getattr(self, kind.__name__)(operation, arrays, {}, None)
+        return {name: self.seen(read, arrays, None) for name, read in self.program.outputs.items()}
+
+    def run(self, given, targets=None):
+        arrays = dict(self.constants)
+        for name, value in (self.program.inputs() | self.program.inputs("number")).items():
+            arrays[value.number] = jnp.asarray(given[name], self.backend.dtype)
+        targets, found = self.targets(targets), self.compiled(arrays)
+        for name, array in found.items():
+            targets[name][..., :array.shape[-1]] = array          # without copies of other parts' elements
+        return targets
+
+    def targets(self, given=None):
+        given = given or {}
+        return {name: given[name] if name in given else np.empty(read.shape, self.backend.dtype)
+                for name, read in self.program.outputs.items()}
+
+    def tasks(self, given, targets, numbers):
+        reads = tuple(self.program.inputs())
+        writes = {name: targets[name].nbytes for name in self.program.outputs}
+        return [(self.program.operations, lambda: self.run(given | numbers(), targets), reads, writes)]
+
+    def keep(self, number, found, arrays, own, columns):
+        arrays[number] = found
+
+    def put(self, operation, arrays, own, columns):
+        shape = self.program.values[operation.result].shape
+        target = arrays.get(operation.result, jnp.zeros(shape, self.backend.dtype)).reshape(*shape[:-2], -1)
+        places, values = arrays[operation.index], self.seen(operation.read, arrays, None)
+        change = getattr(target.at[..., places], operation.how)
+        arrays[operation.result] = change(values, unique_indices=True, mode="promise_in_bounds").reshape(shape)
