@@ -5,10 +5,12 @@ backend    kernels   arrays   hot operations
 "numpy"    "array"   NumPy    batched array expressions: the reference
 "cupy"     "fused"   CuPy     CUDA C and numba.cuda (the default)
 "cupy"     "array"   CuPy     the same expressions on the GPU
+"jax"      "array"   NumPy    the same programs compiled by XLA for the CPU, for discontinuous Galerkin
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
 from __future__ import annotations
 
+from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 
@@ -17,7 +19,7 @@ from .arrays import ArrayBackend
 from .gpu import gpu_problem
 
 __all__ = ["DTYPES", "KERNELS", "NAMES", "check", "get", "gpu_problem"]
-NAMES, KERNELS, DTYPES = ("numpy", "cupy", "auto"), ("fused", "array"), ("float64", "float32")
+NAMES, KERNELS, DTYPES = ("numpy", "cupy", "jax", "auto"), ("fused", "array"), ("float64", "float32")
 
 
 def check(name="numpy", kernels=None, dtype="float64", threads=None):
@@ -30,6 +32,10 @@ def check(name="numpy", kernels=None, dtype="float64", threads=None):
         raise ValueError(f"threads={threads!r} is not allowed; it must be a whole number from 1")
     if threads is not None and name == "cupy":
         raise ValueError(f"threads={threads} is for the CPU; backend 'cupy' takes none")
+    if name == "jax" and (threads is not None or kernels == "fused"):
+        given = f"threads={threads}" if threads is not None else "kernels='fused'"
+        raise ValueError(f"{given} is not allowed for backend 'jax', whose programs XLA compiles and spreads over threads; "
+                         "leave it out")
 
 
 def dtype_name(dtype):
@@ -40,12 +46,13 @@ def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64",
         device: int | None = None) -> Any:
     """Return the backend called `name`, an `ArrayBackend` or a subclass with fused kernels.
 
-    name      "numpy", "cupy", or "auto": CuPy if a GPU can be used, else NumPy; the backend's `note` then says why
+    name      "numpy", "cupy", "jax", or "auto": CuPy if a GPU can be used, else NumPy; the backend's `note` then says why
     kernels   "fused" or "array"; None: fused
     dtype     of the arrays, "float64" or "float32", by name or as NumPy's type
     threads   CPU threads that compute; None: one for every processor that this process may use
     device    number of the GPU, counted again from 0 beyond the last one; None: the current one
-    Raises ValueError as `check` does, and RuntimeError if "cupy" is asked for and no GPU can be used."""
+    Raises ValueError as `check` does, RuntimeError if "cupy" is asked for and no GPU can be used, and ImportError if "jax" is
+    and is not installed."""
     check(name, kernels, dtype, threads)
     dtype = dtype_name(dtype)
     if name == "auto":
@@ -63,6 +70,11 @@ def get(name: str = "numpy", kernels: str | None = None, dtype: Any = "float64",
     if name == "numpy":
         import numpy
         return ArrayBackend(numpy, dtype, "numpy", threads)
+    if name == "jax":
+        if find_spec("jax") is None:
+            raise ImportError("backend 'jax' needs jax: pip install 'dgarray[jax]'")
+        from .jax import JaxBackend
+        return JaxBackend(dtype)
     problem = gpu_problem(kernels) if device is None else gpu_problem(kernels, device)
     if problem:
         raise RuntimeError(f"backend 'cupy' cannot be used: {problem}; use backend 'numpy' or 'auto'")

@@ -44,7 +44,7 @@ def test_line_of_a_run(name, unit, monkeypatch):
     monkeypatch.setattr(ceilings, "ceilings", lambda device, dtype: {"bandwidth": 4e12, "multiply_add": 60e12})
     simulation, backend = problem.of_case(name, backend="numpy", kernels="array"), CudaBackend("float32", IdleDevice())
     operator = simulation.operator.on(backend)
-    kernels = operator.method.kernels(backend, operator.tables.law, operator.tables.mesh)
+    kernels = operator.kernels
     report = {"backend": "cupy", "kernels": kernels, "dtype": "float32", "elements": operator.tables.elements,
               "dofs": operator.tables.elements, "dof_updates_per_s": 1.0}
     run = SimpleNamespace(operator=operator, backend=backend, report=report, stepper=simulation.stepper)

@@ -51,15 +51,13 @@ def test_the_page_says_what_combines():
         assert allowed and "\n" not in message, message
 
 
-def test_methods_know_where_kernels_compute():
-    """Before operations are made, which say it themselves: a method has kernels where they have the largest part of a step."""
+def test_operators_say_what_computes():
+    """Kernels, where they compute the largest part of a step."""
     answers = set()
     for what, operator in combinations.kernels().items():
         arrays = {"right-hand side", "half-steps"}.intersection(operator.array_expressions)
-        problem = operator.problem
-        answers.add(operator.method.kernels(operator.backend, problem.law, problem.mesh, problem.boundary))
-        assert operator.method.kernels(operator.backend, problem.law, problem.mesh, problem.boundary) == (
-            "array" if arrays else "fused"), what
+        answers.add(operator.kernels)
+        assert operator.kernels == ("array" if arrays else "fused"), what
     assert answers == {"array", "fused"}
 
 

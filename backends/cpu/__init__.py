@@ -23,8 +23,7 @@ __all__ = ["CpuBackend"]
 class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
-    kernels, hermite_variant, hermite_varying, media = "fused", "monolithic", "fused", "fused"
-    tensor, joins = frozenset({"split form", "positivity", "limiter"}), True
+    kernels = "fused"
     new_workers = staticmethod(flush.workers)
 
     def __init__(self, dtype, threads=None):
@@ -37,6 +36,9 @@ class CpuBackend(ArrayBackend):
                 run_loops([operation.loop for operation in group], self.workers)
             else:
                 super().perform(group)
+
+    def hermite_variant(self, varies):
+        return "monolithic"
 
     def finite(self, q):
         return all_finite(q.reshape(-1), self.workers)

@@ -20,7 +20,7 @@ class CudaBackend(ArrayBackend):
     dtype: of the arrays, "float64" or "float32"
     device: `dgarray.backends.cuda.device.Device`"""
 
-    kernels, hermite_variant, cut_grids = "fused", "monolithic", False
+    kernels = "fused"
 
     def __init__(self, dtype, device):
         super().__init__(device.xp, dtype, "cupy")
@@ -34,6 +34,9 @@ class CudaBackend(ArrayBackend):
 
     def pooled_memory(self):
         return self.device.pooled_memory()
+
+    def hermite_variant(self, varies):
+        return "two-kernel" if varies else "monolithic"          # there are no kernels for coefficients that vary
 
     def kind(self, recipe, tables):
         if recipe in (SetOperations, TensorOperations) and (tables.media.names or tables.variables > tables.moving):

@@ -53,8 +53,8 @@ class Problem:
 
     @property
     def kernels(self):
-        """The kernels that compute: the backend's, or "array" where it has none for the method and law."""
-        return self.operator.method.kernels(self.operator.backend, self.operator.tables.law, self.operator.tables.mesh)
+        """What computes: "fused" kernels, or "array" expressions where the backend has none for the problem."""
+        return self.operator.kernels
 
     @property
     def stages(self):
@@ -104,10 +104,6 @@ class SetsProblem(Problem):
     @property
     def tables(self):
         return self.tables_of_all
-
-    @property
-    def kernels(self):
-        return self.operator.method.kernels(self.operator.backend, self.operator.law, self.operator.mesh)
 
     def step(self):
         start = perf_counter()

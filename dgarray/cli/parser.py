@@ -223,7 +223,7 @@ def build_parser():
 
 
 def add_run_options(parser):
-    parser.add_argument("--backend", metavar="NAME", help="numpy, cupy or auto (default auto: a GPU if one is usable)")
+    parser.add_argument("--backend", metavar="NAME", help="numpy, cupy, jax or auto (default auto: a GPU if one is usable)")
     parser.add_argument("--kernels", metavar="KIND", help="fused (default) or array")
     parser.add_argument("--dtype", metavar="TYPE", help="float64 (default) or float32")
     parser.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: all)")

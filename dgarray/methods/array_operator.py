@@ -40,6 +40,10 @@ class ArrayOperator(Operator):
         return self.operations.work
 
     @property
+    def kernels(self):
+        return self.operations.kernels
+
+    @property
     def array_expressions(self):
         return self.operations.array_expressions
 

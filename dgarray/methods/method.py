@@ -58,6 +58,7 @@ class Method(Keywords):
     A method with neither `needs` nor `halo` runs in one process."""
 
     order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
+    programs = False
     needs = halo = None
     at_shocks = ""
 
@@ -108,11 +109,6 @@ class Method(Keywords):
         if name not in (None, OwnSteps.name):
             raise ValueError(f"stepper={name!r} is not allowed for {type(self).__name__}, which has its own step; leave it out")
         return OwnSteps
-
-    def kernels(self, backend: Any, law: Law | None = None, mesh: Mesh | Grid | None = None, boundary: Any = None) -> str:
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. It may depend on the law, the
-        mesh and the boundary conditions."""
-        return "array"
 
     def discretise(self, mesh: Mesh | Grid, law: Law, boundary: Any, backend: Any, flux: Callable | None = None,
                    source: Callable | None = None, stepper: Any = None) -> Any:

@@ -109,6 +109,11 @@ class Operator:
         return []
 
     @property
+    def kernels(self) -> str:
+        """What computes the largest part of a step: "fused" kernels or "array" expressions."""
+        return "array"
+
+    @property
     def array_expressions(self) -> list[str]:
         """Names of the parts of a step that run as array expressions although the backend has fused kernels."""
         return []

@@ -12,7 +12,7 @@ class Recipe:
     A recipe has stage(q, out, k, q0, t, dt, row), which computes one stage of a step, a row of the stepper's table, from the
     state q to `out`: see `dgarray.stepping`.
 
-    work          names of the parts that a step of this problem has
+    work          names of the parts that a step of this problem has, that which takes longest first
     fused         names of the parts that this class computes by kernels, whether the problem has them or not
     variant       which kernels compute, where there are several; else None
     in_place      whether a stage may write the state that it reads
@@ -26,6 +26,11 @@ class Recipe:
     @cached_property
     def _lists(self):
         return OperationLists()
+
+    @property
+    def kernels(self):
+        """"fused" where kernels compute the first part of `work`, which is the largest, else "array"."""
+        return "fused" if self.work[0] in self.fused else "array"
 
     @property
     def array_expressions(self):

@@ -25,7 +25,7 @@ class Trace:
     """The values and operations while a recipe runs."""
 
     def __init__(self):
-        self.values, self.operations, self.known = [], [], {}
+        self.values, self.operations, self.known, self.made = [], [], {}, {}
 
     def new(self, name, shape, domain, kind="real", made="result", held=None):
         """A new value of the program, as an `Array`."""
@@ -51,10 +51,11 @@ class Trace:
         return self.once(name, (), None, "real", "number")
 
     def record(self, operation, shape, domain):
-        """Record an operation and return what it makes."""
-        result = self.new(operation.term, shape, domain)
-        self.operations.append(replace(operation, result=result.read.value))
-        return result
+        """Record an operation and return what it makes; the same operation on the same arrays is one."""
+        if (key := repr(operation)) not in self.made:
+            self.made[key] = result = self.new(operation.term, shape, domain)
+            self.operations.append(replace(operation, result=result.read.value))
+        return self.made[key]
 
     def program(self, name, **outputs):
         """The finished program: what these outputs need."""
@@ -123,13 +124,13 @@ class Array:
         return Array(self.trace, self.read._replace(views=views, shape=(*self.lead, domain.count), domain=domain))
 
     def __add__(self, other):
-        return apply(by_components(add, len(self)), a=self, b=other)
+        return apply(by_components(add, len(self)), "sum", a=self, b=other)
 
     def __sub__(self, other):
-        return apply(by_components(sub, len(self)), a=self, b=other)
+        return apply(by_components(sub, len(self)), "difference", a=self, b=other)
 
     def __mul__(self, other):
-        return apply(by_components(mul, len(self)), a=self, b=other)
+        return apply(by_components(mul, len(self)), "times", a=self, b=other)
 
 
 @cache

@@ -40,7 +40,8 @@ def bytes_of(program, group, real, local):
     for operation in group.operations:
         for read in operation.reads:
             if read.value not in local:
-                seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else program.values[read.value].size
+                whole = program.values[read.value].size
+                seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else whole
             if read.index is not None:
                 seen.setdefault(read.index, {})[None] = program.values[read.index].size
         if type(operation) is Put:

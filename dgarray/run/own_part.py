@@ -20,8 +20,12 @@ def check_ranks(ranks, method, mesh):
 
 def backend_of_rank(ranks, name, kernels, dtype, threads):
     """The backend of a rank, with its messages: of the CPU with its share of the machine's threads; with name "cupy" of the GPU
-    of its number on this machine. "auto" is the CPU."""
+    of its number on this machine. "auto" is the CPU.
+
+    Raises ValueError for jax, which would take all threads on each rank."""
     number, count = ranks.beside
+    if name == "jax":
+        raise ValueError(f"backend='jax' runs in one process, not on {ranks.parts} ranks; give backend='numpy'")
     if name == "cupy":
         backend = backends.get(name, kernels, dtype, threads, number)
     else:

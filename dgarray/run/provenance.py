@@ -11,7 +11,7 @@ from ..physics.laws.law import shown
 from ..version import __version__
 from .sources import sources
 
-LIBRARIES = "numpy", "numba", "scipy", "xarray", "cupy-cuda13x"
+LIBRARIES = "numpy", "numba", "scipy", "xarray", "cupy-cuda13x", "jax"
 FUNCTIONS = "law", "method", "initial", "boundary", "source", "exact", "flux", "results", "record"
 SHOWN_ELSEWHERE = "mesh", "until", "every", "case", "results"          # options that are not in the text of a call
 

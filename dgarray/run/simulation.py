@@ -82,7 +82,8 @@ class Simulation(Keywords):
     exact                 f(x, t) -> tuple, for errors; by default none
     until, every          end of the run, a time or `decayed(...)`, and interval between snapshots, in units of time, unless
                           `run` gives them
-    backend               "numpy", "cupy" (a GPU), or "auto" (default): the GPU if there is one
+    backend               "numpy", "cupy" (a GPU), "jax" (programs of discontinuous Galerkin compiled by XLA for the CPU), or
+                          "auto" (default): the GPU if there is one
     kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
     dtype                 "float64" (default) or "float32"
     threads               number of threads of a CPU, by default all processors; of each rank its share of them
@@ -127,6 +128,8 @@ class Simulation(Keywords):
         self.record = check_records(record, law, mesh)
         check_initial(self.initial, mesh, law)
         backends.check(backend, kernels, dtype, threads)
+        if backend == "jax" and not method.programs:
+            raise ValueError(f"backend='jax' runs NodalDG, ModalDG and TensorDG, not {method!r}; take backend='numpy'")
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None or self.ranks is not None
         self._backend = self._chosen_backend() if chosen else None
@@ -179,8 +182,8 @@ class Simulation(Keywords):
 
     @property
     def kernels(self) -> str:
-        """What computes: the backend's kernels, or the array text where it has none for the method."""
-        return self.method.kernels(self.backend, self.law, self.mesh, self.options["boundary"])
+        """What computes: the backend's kernels, or array expressions where it has none for the problem."""
+        return self.operator.kernels
 
     @property
     def operator(self) -> Any:

@@ -1,4 +1,7 @@
 """The stages of several element sets that meet at joins, or of one, by kernels."""
+from functools import cached_property
+
+from ....methods.dg.array_stages import ArrayStages
 from ....methods.operation import Operation
 from .mortars import FusedMortars
 
@@ -8,17 +11,24 @@ class KernelStages:
     parts' elements while these are on their way.
 
     Arguments and attributes as of `dgarray.methods.dg.array_stages.ArrayStages`.
-    between   the arguments `joins` and `several`"""
+    arrays   the stages of the same sets by array expressions"""
 
     copies = None
 
     def __init__(self, operations, joins=(), several=None):
         self.operations, self.backend = operations, next(iter(operations.values())).backend
-        self.between = joins, several
+        self._joins, self._several = joins, several
         for name, each in operations.items():
             each.several = bool(several and several[name])
         every = list(operations.values())
         self.lists = [FusedMortars([every[number] for number in join.sets], join) for join in joins]
+
+    @cached_property
+    def arrays(self):
+        return ArrayStages(self.operations, self._joins, self._several)
+
+    def program(self, name, *options):
+        return self.arrays.program(name, *options)
 
     def copies_operations(self, states):
         return [] if self.copies is None else self.copies.operations(states)

@@ -14,7 +14,8 @@ class ArrayStages:
     operations   {name of a set: its `SetOperations`}
     joins        `Join`s between them, or between elements of one
     several      {name: whether a face of that set may have several mortars}
-    copies       the `Copies` of other parts' elements, on a part of a mesh"""
+    copies       the `Copies` of other parts' elements, on a part of a mesh
+    arrays       these stages themselves, which kernels have beside their own"""
 
     copies = None
 
@@ -41,10 +42,17 @@ class ArrayStages:
     def interpreter(self, name, *options):
         """The `Interpreter` of a program of all sets."""
         if (name, *options) not in self.interpreters:
-            joins = JoinFluxes(self.lists, self.several) if self.lists else None
-            program = getattr(stage_program, name)(self.forms, *options, joins)
-            self.interpreters[name, *options] = self.backend.interpreter(program, self.constants)
+            self.interpreters[name, *options] = self.backend.interpreter(self.program(name, *options), self.constants)
         return self.interpreters[name, *options]
+
+    def program(self, name, *options):
+        """A program of all sets, of a function of `stage_program`."""
+        joins = JoinFluxes(self.lists, self.several) if self.lists else None
+        return getattr(stage_program, name)(self.forms, *options, joins)
+
+    @property
+    def arrays(self):
+        return self
 
     def copies_operations(self, states):
         """The operations that renew the copies of other parts' elements in these states."""

@@ -9,7 +9,6 @@ from ...mesh.errors import TO_SPLIT
 from ...mesh.store import CURVED
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
-from ...reference import reference_cell
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...wording import choose
@@ -20,7 +19,6 @@ from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
 from .layer_checks import check_layers
 from .limiter_tables import LIMITERS
-from .media import varying_inside
 from .mortar_forms import takes_energy
 from .physics import Physics
 from .set_operations import CurvedOperations, SetOperations
@@ -49,6 +47,7 @@ class DG(Method):
 
     shapes   names of the shapes of cells that it works on"""
 
+    programs = True
     has_flux, start, recipe, by_region = True, "projection", SetOperations, True
 
     @property
@@ -118,25 +117,6 @@ class DG(Method):
             check_internal(each)
         check_interfaces(self, problem)
         check_layers(problem)
-
-    def kernels(self, backend, law=None, mesh=None, boundary=None):
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose parameters
-        vary inside of elements, and elements that meet at joins, may have another one than others."""
-        joins = isinstance(self.order, dict) or law is not None and law.laws is not None
-        if not backend.joins and (joins or mesh is not None and (len(mesh.hanging) or bent(mesh).any() or mesh.layers
-                                                                            or conditions_inside(mesh, boundary))
-                                  or law is not None and (law.internal or law.dispersive)):
-            return "array"
-        laws = [law] if law is None or law.laws is None else law.laws.values()
-        shapes = [None] if mesh is None else [block.cell_shape for block in mesh.blocks]
-        methods = [self if shape is None else self.of_set(shape, self.highest_order) for shape in shapes]
-        return min(method.kernels_of_set(backend, each, mesh) for each in laws for method in methods)
-
-    def kernels_of_set(self, backend, law, mesh):
-        """The same for elements that are alike."""
-        given = law is not None and mesh is not None and backend.kernels != backend.media
-        varies = given and varying_inside(law, mesh.whole, reference_cell(mesh.cell_shape, self.nodal_order, "lobatto").nodes)
-        return backend.media if varies else backend.kernels
 
     def operations(self, tables):
         """The recipe for these tables."""

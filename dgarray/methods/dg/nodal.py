@@ -14,7 +14,7 @@ from .limiter_tables import LimiterOptions
 from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent
-from .tables import NO_LIMITER, NodalTables, QuadratureTables
+from .tables import NodalTables, QuadratureTables
 from .tensor import SHAPES as TENSOR_SHAPES
 from .tensor import TensorDG
 
@@ -75,11 +75,6 @@ class NodalDG(DG):
     def limiting(self):
         """The options of the limiter, a `LimiterOptions`."""
         return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)
-
-    def kernels_of_set(self, backend, law, mesh):
-        if self.limiting != NO_LIMITER and not backend.joins:          # kernels of backends that know nothing of other sets
-            return "array"
-        return super().kernels_of_set(backend, law, mesh)
 
     def of_set(self, shape, order):
         if shape.name in STRONG:

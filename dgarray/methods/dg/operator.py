@@ -17,6 +17,7 @@ from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, searched, stable_step
 from .stability import check_stepper, prism_limit, stability_limit
+from .stage_program import step_text
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 
@@ -270,6 +271,9 @@ class DGOperator(ArrayOperator):
 
     def error_estimate(self, loop):
         return error_estimate(self, loop)
+
+    def step_text(self):
+        return step_text(self.operations.alone, self.stepper, super().step_text())
 
 
 class ModalOperator(DGOperator):

@@ -186,8 +186,7 @@ class TensorOperations(SetOperations):
 
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state, by array expressions."""
-        stages = self.alone if isinstance(self.alone, ArrayStages) else ArrayStages({None: self}, *self.alone.between)
-        return stages.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
+        return self.alone.arrays.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
 
     @cached_property
     def to_faces(self):

@@ -18,6 +18,7 @@ from .mortars import points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
+from .stage_program import step_text
 from .tables import CUT, nothing
 
 
@@ -106,6 +107,10 @@ class SetsOperator(SetsState):
     @property
     def coefficients(self):
         return [values for operator in self.operators.values() for values in operator.coefficients]
+
+    @property
+    def kernels(self):
+        return min(operator.kernels for operator in self.operators.values())          # "array" where one set has none
 
     @property
     def array_expressions(self):
@@ -256,6 +261,9 @@ class SetsOperator(SetsState):
         """(operations, new state) of a step."""
         stages = list(self.stage_operations(state))
         return [operation for found, _ in stages for operation in found], stages[-1][1]
+
+    def step_text(self):
+        return step_text(self.all_stages, self.stepper, super().step_text())
 
     def forget(self):
         self._each(lambda o: o.forget())

@@ -4,6 +4,7 @@
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
 from ...physics.pointwise import Pointwise
 from ...program.arrays import Trace, apply
+from ...program.listing import listing
 from ...stepping import REGISTER, STATE
 
 FACTORS = "A", "v", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
@@ -119,3 +120,10 @@ def face_flux(forms):
     sets = Sets(forms)
     return sets.program("face fluxes", {name: {"flux": form.face_flux(sets.q[name], sets.t)}
                                         for name, form in sets.forms.items()})
+
+
+def step_text(stages, stepper, operations):
+    """What one step does, as text: the program of its last stage, then `operations`, the text of who computes what in which
+    order."""
+    program = stages.program("stage", kind_of(stepper.stages[-1]))
+    return "\n".join([f"the program of stage {len(stepper.stages)}", *listing(program), "", operations])

@@ -124,12 +124,6 @@ class TensorDG(DG):
     def space_of_set(self, problem):
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
 
-    def kernels_of_set(self, backend, law, mesh):
-        asked = {"split form": self.volume_flux is not None, "positivity": self.positivity, "limiter": self.limiter is not None}
-        if not {name for name, there in asked.items() if there} <= backend.tensor:
-            return "array"
-        return super().kernels_of_set(backend, law, mesh)
-
     def check_set(self, problem, uneven=False):
         mesh = problem.mesh
         check_problem(problem, weak=True, shapes=SHAPES)

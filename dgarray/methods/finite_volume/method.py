@@ -153,9 +153,6 @@ class FiniteVolume(Method):
             raise ValueError(f"stepper={stepper.name!r} has no useful stable step with scheme={self.scheme!r}; take another")
         return stepper
 
-    def kernels(self, backend, law=None, mesh=None, boundary=None):
-        return backend.kernels if backend.messages is None or backend.cut_grids else "array"
-
     def tables(self, problem):
         """The `GridTables` of a problem."""
         return GridTables(self, problem)

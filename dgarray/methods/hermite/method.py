@@ -105,8 +105,7 @@ class Hermite(Method):
                              "variables that do not depend on one another, and all stages")
         if self.variant or collapsible:
             return self.variant or "collapsed"
-        # As array expressions, "monolithic" is 7 times slower where coefficients vary.
-        return "two-kernel" if linear.varies and self.kernels(backend, linear.law) == "array" else backend.hermite_variant
+        return backend.hermite_variant(linear.varies)
 
     def collapsible(self, linear):
         """Whether a half-step is a product of one matrix along each of x, y and z: constant coefficients, no variable depends
@@ -127,11 +126,6 @@ class Hermite(Method):
     def tables(self, problem):
         """The `HermiteTables` of a problem."""
         return HermiteTables(self, problem.mesh, problem.law, problem.boundary)
-
-    def kernels(self, backend, law=None, mesh=None, boundary=None):
-        """Which implementation computes on a backend: "fused" kernels or "array" expressions. A law whose coefficients vary in
-        space may have another one than a law with constant coefficients."""
-        return backend.hermite_varying if law is not None and LinearLaw(law).varies else backend.kernels
 
     def operator(self, problem, backend):
         """The `HermiteOperator` of a problem on a backend."""
