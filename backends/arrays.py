@@ -108,8 +108,12 @@ class ArrayBackend:
 
     def perform(self, operations):
         """Perform `dgarray.methods.operation.Operation`s one after the other."""
-        for operation in operations:
-            operation.run()
+        for function in self.prepared(operations):
+            function()
+
+    def prepared(self, operations):
+        """Functions that perform these operations when they are called one after the other, any number of times."""
+        return [operation.run for operation in operations]
 
     def free_memory(self):
         """(free bytes on the host, free bytes on the device); None where unknown, and for the device of the backend "numpy"."""

@@ -155,10 +155,10 @@ def test_runs_are_the_same_without_looking(method, pressure, monkeypatch):
 
 LOOP = """from numba import njit
 
-from dgarray.backends.cpu.shared_loop import add_one, wait_for
+from dgarray.backends.cpu.loop_arguments import unpacked
 
 
-@njit(nogil=True)""" + loop_text("scratch, source, target", ["for i in range(first, last):",
+@njit(nogil=True, _nrt=False)""" + loop_text("scratch, source, target", ["for i in range(first, last):",
                                                              "    target[i] = source[len(source) - 1 - i] + 1"])
 
 
@@ -166,7 +166,7 @@ def reversals(count, workers, size=3, tiles=400):
     """Loops, each of which reverses what the one before has made and adds one; and the first and last array."""
     run = write_module(LOOP, "reversal").run
     states = np.arange(tiles), np.zeros(tiles, int)
-    scratch = [(number,) for number in range(workers.threads)]
+    scratch = [(np.zeros(1),) for _ in range(workers.threads)]
     loops = [Loop(run, size, tiles, scratch, (states[i % 2], states[1 - i % 2]), workers.threads) for i in range(count)]
     return loops, states[count % 2]
 
@@ -180,15 +180,16 @@ def test_a_loop_begins_when_the_one_before_is_done():
 
 
 def test_nobody_waits_for_a_thread_that_was_interrupted():
-    """Between two loops; the others do its share."""
-    workers = Workers(None)
+    """Before it began; the others do its share."""
+    class Interrupted(Workers):
+        def each(self, work, most):
+            def interrupted(worker):
+                if worker == 0:
+                    raise KeyboardInterrupt
+                work(worker)
+            super().each(interrupted, most)
+    workers = Interrupted(None)
     loops, result = reversals(20, workers)
-
-    def interrupted(counts, number, size, tiles, thread, *arguments):
-        if thread == 0:
-            raise KeyboardInterrupt
-        loops[0].run(counts, number, size, tiles, thread, *arguments)
-    loops[5] = loops[5]._replace(run=interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_loops(loops, workers)
     assert workers.threads == 1 or np.array_equal(result, np.arange(400) + 20)

@@ -59,10 +59,13 @@ class Recipe:
         states, k: the arrays and the register of `dgarray.stepping.stages`
         exponent: not None asks for the check, with the wave rate of this exponent; kernels may compute it in the last stage
         Kernels override this function where all stages together run faster than one after the other."""
-        operations, after, check = self._lists.of((stepper.name, exponent), (*states, k),
-                                                 lambda: self.of_step(stepper, states, k, exponent))
+        def make():
+            operations, after, check = self.of_step(stepper, states, k, exponent)
+            return self.backend.prepared(operations), after, check
+        functions, after, check = self._lists.of((stepper.name, exponent), (*states, k), make)
         self.set_clock(dt, [*(t + row.c * dt for row in stepper.stages), t + dt])
-        self.backend.perform(operations)
+        for function in functions:
+            function()
         return list(after), check()
 
     def of_step(self, stepper, states, k, exponent):

@@ -253,9 +253,10 @@ class SetsOperator(SetsState):
     def advance(self, state, t, dt):
         arrays = self._each(lambda o, q: o.states(q)[0], state)
         self._begin(t, dt)
-        operations, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
+        functions, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
                                          lambda: self._of_step(state))
-        self.backend.perform(operations)
+        for function in functions:
+            function()
         new = self.filtered(dict(new))
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
         return new
@@ -270,9 +271,9 @@ class SetsOperator(SetsState):
         return state
 
     def _of_step(self, state):
-        """(operations, new state) of a step."""
+        """(functions that perform the operations of a step, its new state)."""
         stages = list(self.stage_operations(state))
-        return [operation for found, _ in stages for operation in found], stages[-1][1]
+        return self.backend.prepared([operation for found, _ in stages for operation in found]), stages[-1][1]
 
     def forget(self):
         self._each(lambda o: o.forget())
