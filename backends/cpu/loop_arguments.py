@@ -1,47 +1,40 @@
 """What a compiled loop works on, in memory: arrays and numbers as words of eight bytes, from which it makes them again.
 
-So all loops are called in the same way, with two addresses: that of the words of a thread's own arrays, and that of the words of
-all else. Their types are part of what is compiled, see `types_of`.
+So all loops are called in the same way, with two addresses: that of the words of a thread's own arrays, and that of the words
+of all else. Their types are part of what is compiled, see `types_of`.
 
     array       address, shape, strides
     number      its bits as int64 or float64
     tuple       one after the other
 """
-from functools import cache
-
 import numpy as np
 from llvmlite import ir
-from numba import types, typeof
-from numba.core import cgutils
+from numba import typeof, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 WORD, REAL = ir.IntType(64), ir.DoubleType()
-_types = {}
 
 
 def words_of(value):
     """The words of an array, a number or a tuple of these, as integers."""
     if isinstance(value, np.ndarray):
-        return [value.ctypes.data, *value.shape, *value.strides]
+        return [value.__array_interface__["data"][0], *value.shape, *value.strides]
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
     return [int(value if isinstance(value, (bool, int, np.integer)) else np.float64(value).view(np.int64))]
 
 
-def type_of(value):
-    """The type of such a value to numba."""
-    if isinstance(value, tuple):
-        return types.Tuple.from_types([type_of(part) for part in value])
-    key = (value.dtype, value.ndim, value.flags.num) if isinstance(value, np.ndarray) else type(value)
-    if key not in _types:
-        _types[key] = typeof(value)
-    return _types[key]
+def sort_of(value):
+    """What values of one type have in common, found faster than the type."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.num, value.ndim, value.flags.num
+    return tuple(map(sort_of, value)) if isinstance(value, tuple) else type(value)
 
 
 def types_of(own, others):
     """The type that a loop is compiled for: of a thread's own arrays and of all else."""
-    return types.TypeRef(types.Tuple([type_of(tuple(own)), type_of(tuple(others))]))
+    return types.TypeRef(types.Tuple([typeof(own), typeof(others)]))
 
 
 @intrinsic

@@ -14,7 +14,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .loop_arguments import types_of, words_of
+from .loop_arguments import sort_of, types_of, words_of
 from .simd.vector import INDEX, data
 
 ONE_THREAD = 12_000      # unknowns below which one thread is done before others have woken up
@@ -63,11 +63,16 @@ class LoopList:
 
 def code_of(loop):
     """The address of the loop's code, compiled for the types that it works on."""
-    kinds = types_of(loop.scratch[0], loop.arguments)
-    signature = (kinds, *(types.int64,) * 6)
-    loop.run.compile(signature)
-    compiled = loop.run.overloads[signature]
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    key = loop.run, sort_of((loop.scratch[0], loop.arguments))
+    if key not in _codes:
+        signature = types_of(loop.scratch[0], loop.arguments), *(types.int64,) * 6
+        loop.run.compile(signature)
+        compiled = loop.run.overloads[signature]
+        _codes[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    return _codes[key]
+
+
+_codes = {}          # {(compiled function, sorts of what it works on): address}; modules of kernels live as long as the process
 
 
 def run_loops(loops, workers):
@@ -75,12 +80,12 @@ def run_loops(loops, workers):
     LoopList(loops, workers)()
 
 
-def loop_text(arguments, work):
-    """Text of `run`: this work, lines for the tiles `first` to `last` - 1 of the piece with the number `piece`, of `size` tiles.
+def loop_text(arguments, work, name="run"):
+    """Text of a loop of that name: this work, lines for the tiles `first` to `last` - 1 of a piece with its number `piece`.
 
-    arguments: names of a thread's own arrays and of the arrays and numbers that the work uses"""
+    size: tiles of a piece;  arguments: names of a thread's own arrays and of the arrays and numbers that the work uses"""
     return f"""
-def run(kinds, own, others, size, piece, first, last):
+def {name}(kinds, own, others, size, piece, first, last):
     ({arguments},) = unpacked(kinds, own, others)
 {indent(chr(10).join(work), " " * 4)}
 """
