@@ -108,11 +108,19 @@ class ArrayBackend:
 
     def perform(self, operations):
         """Perform `dgarray.methods.operation.Operation`s one after the other."""
-        for function in self.prepared(operations):
-            function()
+        self.prepared(operations)()
 
     def prepared(self, operations):
-        """Functions that perform these operations when they are called one after the other, any number of times."""
+        """A function that performs these operations, any number of times."""
+        functions = self.functions_of(operations)
+
+        def perform():
+            for function in functions:
+                function()
+        return functions[0] if len(functions) == 1 else perform
+
+    def functions_of(self, operations):
+        """Functions that perform these operations when they are called one after the other."""
         return [operation.run for operation in operations]
 
     def free_memory(self):

@@ -32,14 +32,14 @@ class CpuBackend(ArrayBackend):
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)
 
-    def prepared(self, operations):
+    def functions_of(self, operations):
         """As the reference; operations by loops that follow each other are one run of the threads."""
         found = []
         for fused, group in groupby(operations, lambda operation: operation.loop is not None):
             if fused:
                 found.append(LoopList([operation.loop for operation in group], self.workers))
             else:
-                found += super().prepared(group)
+                found += super().functions_of(group)
         return found
 
     def finite(self, q):

@@ -25,8 +25,9 @@ class Operation(NamedTuple):
 class OperationLists:
     """Lists of operations on the arrays of a step, made once: steps use the same arrays in turns."""
 
-    def __init__(self):
+    def __init__(self, arrays=()):
         self.arrays, self.lists = {}, {}
+        self.hold(arrays)
 
     def of(self, key, arrays, make):
         """make() for a key and these arrays in this order. Lists for other arrays are let go, and so are those arrays."""

@@ -28,6 +28,16 @@ class Recipe:
         return OperationLists()
 
     @property
+    def buffers(self):
+        """Arrays that stand for a state and for dq/dt, so that lists of operations on them can be kept; none where copies would
+        cost more."""
+        return ()
+
+    def buffered(self, q):
+        """A state, or a copy of it in one of the `buffers`."""
+        return q
+
+    @property
     def array_expressions(self):
         """The parts of this problem's step that run as array expressions, not as kernels."""
         return [part for part in self.work if part not in self.fused]
@@ -62,10 +72,9 @@ class Recipe:
         def make():
             operations, after, check = self.of_step(stepper, states, k, exponent)
             return self.backend.prepared(operations), after, check
-        functions, after, check = self._lists.of((stepper.name, exponent), (*states, k), make)
+        perform, after, check = self._lists.of((stepper.name, exponent), (*states, k), make)
         self.set_clock(dt, [*(t + row.c * dt for row in stepper.stages), t + dt])
-        for function in functions:
-            function()
+        perform()
         return list(after), check()
 
     def of_step(self, stepper, states, k, exponent):
@@ -87,9 +96,8 @@ class Recipe:
         def prepared():
             operations, result = make()
             return self.backend.prepared(operations), result
-        functions, result = self._lists.held(key, arrays, prepared)
-        for function in functions:
-            function()
+        perform, result = self._lists.held(key, arrays, prepared)
+        perform()
         return result()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ....methods.check import Check
 from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.weak_form import WeakForm
-from ....methods.operation import Operation
+from ....methods.operation import Operation, OperationLists
 from ....physics.codegen import write_module
 from ....stepping import Stage
 from ..limiter.fused import LimiterFused
@@ -33,6 +33,7 @@ from .state_check_source import check_text
 from .tiled_state import TiledState
 
 STAGES = 8               # times that the clock [dt, t of stage 0, ...] holds, at most
+BUFFERED = 1 << 16       # numbers of a state below which a copy costs less than a list of loops
 SHARES = 4               # pieces of each thread at least, where a mesh has so many tiles
 
 
@@ -174,11 +175,27 @@ class NodalFused(TiledState, FusedJoinFaces, WeakForm):
         return start, rows.astype(np.int32).reshape(-1)
 
     def rhs(self, q, t):
-        out = np.empty_like(q)
-        self._by_tile(out)[self.tiles:] = 0
         self.set_clock(1.0, [t])
-        self.backend.perform([*self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
-        return out
+        q = self.buffered(q)
+        out = self.buffers[1] if self.buffers else self.zeros()
+        self._of_rhs.held("rhs", (q, out), lambda: self.backend.prepared([
+            *self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))]))()
+        return out.copy() if self.buffers else out
+
+    @cached_property
+    def _of_rhs(self):
+        return OperationLists(self.buffers)
+
+    @cached_property
+    def buffers(self):
+        size = self.all_tiles * self.lanes * self.tables.variables * self.tables.rows
+        return (self.zeros(), self.zeros()) if size < BUFFERED else ()
+
+    def buffered(self, q):
+        if not self.buffers or q is self.buffers[0]:
+            return q
+        self.buffers[0][...] = q
+        return self.buffers[0]
 
     def set_clock(self, dt, times):
         super().set_clock(dt, times)

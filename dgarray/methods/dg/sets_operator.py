@@ -207,8 +207,13 @@ class SetsOperator(SetsState):
 
     def rhs(self, state, t):
         self.set_clock(1.0, [t])
-        self.backend.perform(self.outside_operations(state))
+        state = self._each(lambda o, q: o.operations.buffered(q), state)
+        self._of_rhs.held("outside", state.values(), lambda: self.backend.prepared(self.outside_operations(state)))()
         return self._each(lambda o, q: o.rhs(q, t), state)
+
+    @cached_property
+    def _of_rhs(self):
+        return OperationLists([each for operator in self.operators.values() for each in operator.operations.buffers])
 
     @property
     def stage_count(self):
@@ -262,10 +267,9 @@ class SetsOperator(SetsState):
         """(the state one step later, its `Check` if it is asked for, else None)."""
         arrays = self._each(lambda o, q: o.states(q)[0], state)
         self._begin(t, dt)
-        functions, new, check = self._lists.of((self.stepper.name, checked), [each for own in arrays.values() for each in own],
-                                               lambda: self._of_step(state, checked))
-        for function in functions:
-            function()
+        perform, new, check = self._lists.of((self.stepper.name, checked), [each for own in arrays.values() for each in own],
+                                             lambda: self._of_step(state, checked))
+        perform()
         found = check()
         new = self.filtered(dict(new))
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
@@ -277,11 +281,11 @@ class SetsOperator(SetsState):
         for name, each in found.items():
             each.operations.filter(state[name])
         if found:
-            self.backend.perform(self.limit_operations(state))
+            self._lists.held("limiter", state.values(), lambda: self.backend.prepared(self.limit_operations(state)))()
         return state
 
     def _of_step(self, state, checked):
-        """(functions that perform the operations of a step and of the check of its end, its new state, a function that then
+        """(a function that performs the operations of a step and of the check of its end, its new state, a function that then
         returns the check)."""
         stages = list(self.stage_operations(state))
         found, new = [operation for some, _ in stages for operation in some], stages[-1][1]
