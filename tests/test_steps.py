@@ -162,6 +162,25 @@ from dgarray.backends.cpu.loop_arguments import unpacked
                                                              "    target[i] = source[len(source) - 1 - i] + 1"])
 
 
+ARGUMENTS = """from numba import njit
+
+from dgarray.backends.cpu.loop_arguments import unpacked
+
+
+@njit(nogil=True, _nrt=False)""" + loop_text("own, result, pair, flag, other, single, real, number, matrix", [
+    "result[piece, 0], result[piece, 1] = own[0], pair[0][1]", "result[piece, 2], result[piece, 3] = pair[1], flag",
+    "result[piece, 4], result[piece, 5] = other, single", "result[piece, 6], result[piece, 7] = real, number",
+    "result[piece, 8], result[piece, 9] = matrix[1, 2], last - first"])
+
+
+def test_loops_find_what_they_work_on():
+    matrix, result = np.arange(12.0).reshape(3, 4).T, np.zeros((2, 10))
+    arguments = result, (np.array([4, 5], np.int32), 6), True, np.False_, np.float32(0.1), 0.1, -7, matrix
+    run = write_module(ARGUMENTS, "arguments").run
+    run_loops([Loop(run, 3, 5, [(np.array([3.0]),)], arguments, 1)], Workers(1))
+    assert np.array_equal(result, [[3, 5, 6, 1, 0, np.float32(0.1), 0.1, -7, matrix[1, 2], size] for size in (3, 2)])
+
+
 def reversals(count, workers, size=3, tiles=400):
     """Loops, each of which reverses what the one before has made and adds one; and the first and last array."""
     run = write_module(LOOP, "reversal").run

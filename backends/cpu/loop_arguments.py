@@ -22,7 +22,7 @@ def words_of(value):
         return [value.__array_interface__["data"][0], *value.shape, *value.strides]
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
-    return [int(value if isinstance(value, (bool, int, np.integer)) else np.float64(value).view(np.int64))]
+    return [int(np.float64(value).view(np.int64) if isinstance(value, (float, np.floating)) else value)]
 
 
 def sort_of(value):
