@@ -147,8 +147,20 @@ class ArrayBackend:
 
     def perform(self, operations):
         """Perform `dgarray.methods.operation.Operation`s one after the other."""
-        for operation in operations:
-            operation.run()
+        self.prepared(operations)()
+
+    def prepared(self, operations):
+        """A function that performs these operations, any number of times."""
+        functions = self.functions_of(operations)
+
+        def perform():
+            for function in functions:
+                function()
+        return functions[0] if len(functions) == 1 else perform
+
+    def functions_of(self, operations):
+        """Functions that perform these operations when they are called one after the other."""
+        return [operation.run for operation in operations]
 
     def free_memory(self):
         """(free bytes on the host, free bytes on the device); None where unknown, and for the device of the backend "numpy"."""

@@ -121,18 +121,18 @@ def test_steps_are_those_of_the_state(monkeypatch):
 
 @pytest.mark.thorough
 def test_who_does_not_look():
-    """A filter after the last stage, speeds that change in time or are always the same; and a run with steps of its own."""
+    """At anything, with a filter after the last stage; at rates, where speeds change in time or are always the same."""
     class Later(dg.Euler):
         def wave_speed(self, q, n, t):
             return (1 + t) * super().wave_speed(q, n)
-    for operator in (operator_of(dg.NodalDG(1, filter=dg.ExponentialFilter())), operator_of(law=Later(2)),
-                     operator_of(law=dg.Advection((1.0, 0.5)))):
-        assert operator.advance_checked(operator.state(np.ones(operator.shape)), 0.0, 1e-4)[1] is None
+    filtered = operator_of(dg.NodalDG(1, filter=dg.ExponentialFilter()))
+    assert filtered.advance_checked(filtered.state(np.ones(filtered.shape)), 0.0, 1e-4)[1] is None
+    for operator in (operator_of(law=Later(2)), operator_of(law=dg.Advection((1.0, 0.5)))):
+        q, good = np.ones(operator.shape), operator.shape[0] == 1          # a gas needs more energy
+        checks = [operator.advance_checked(operator.state(q * factor), 0.0, 1e-4)[1] for factor in (1, np.nan)]
+        assert [check.sound for check in checks] == [good, False] and checks[0].rate is None
     operator = operator_of()
     assert operator.advance_checked(operator.state(operator.project(gas)), 0.0, 1e-4)[1].sound
-    loop = loop_of(operator_of(), dt=1e-3)
-    loop.advance(1.0)
-    assert loop.check is None
 
 
 @pytest.mark.parametrize("method, pressure", [(dg.ModalDG(1), 0.01), (dg.ModalDG(1, limiter="barth-jespersen"), 0.4)])
@@ -148,25 +148,44 @@ def test_runs_are_the_same_without_looking(method, pressure, monkeypatch):
         except dg.SolutionError as error:
             return str(error), error.dataset.rho.values, error.step, error.element
     looked = run()
-    monkeypatch.setattr(DGOperator, "_checks_on_the_way", lambda self: False)
+    monkeypatch.setattr(DGOperator, "check_on_the_way", None)
     assert all(np.array_equal(one, other) for one, other in zip(looked, run()))
     assert "not admissible" in looked[0] if pressure < 0.1 else looked[0] is None
 
 
 LOOP = """from numba import njit
 
-from dgarray.backends.cpu.shared_loop import add_one, wait_for
+from dgarray.backends.cpu.loop_arguments import unpacked
 
 
-@njit(nogil=True)""" + loop_text("scratch, source, target", ["for i in range(first, last):",
+@njit(nogil=True, _nrt=False)""" + loop_text("scratch, source, target", ["for i in range(first, last):",
                                                              "    target[i] = source[len(source) - 1 - i] + 1"])
+
+
+ARGUMENTS = """from numba import njit
+
+from dgarray.backends.cpu.loop_arguments import unpacked
+
+
+@njit(nogil=True, _nrt=False)""" + loop_text("own, result, pair, flag, other, single, real, number, matrix", [
+    "result[piece, 0], result[piece, 1] = own[0], pair[0][1]", "result[piece, 2], result[piece, 3] = pair[1], flag",
+    "result[piece, 4], result[piece, 5] = other, single", "result[piece, 6], result[piece, 7] = real, number",
+    "result[piece, 8], result[piece, 9] = matrix[1, 2], last - first"])
+
+
+def test_loops_find_what_they_work_on():
+    matrix, result = np.arange(12.0).reshape(3, 4).T, np.zeros((2, 10))
+    arguments = result, (np.array([4, 5], np.int32), 6), True, np.False_, np.float32(0.1), 0.1, -7, matrix
+    run = write_module(ARGUMENTS, "arguments").run
+    run_loops([Loop(run, 3, 5, [(np.array([3.0]),)], arguments, 1)], Workers(1))
+    assert np.array_equal(result, [[3, 5, 6, 1, 0, np.float32(0.1), 0.1, -7, matrix[1, 2], size] for size in (3, 2)])
 
 
 def reversals(count, workers, size=3, tiles=400):
     """Loops, each of which reverses what the one before has made and adds one; and the first and last array."""
     run = write_module(LOOP, "reversal").run
     states = np.arange(tiles), np.zeros(tiles, int)
-    scratch = [(number,) for number in range(workers.threads)]
+    scratch = [(np.zeros(1),) for _ in range(workers.threads)]
     loops = [Loop(run, size, tiles, scratch, (states[i % 2], states[1 - i % 2]), workers.threads) for i in range(count)]
     return loops, states[count % 2]
 
@@ -180,15 +199,16 @@ def test_a_loop_begins_when_the_one_before_is_done():
 
 
 def test_nobody_waits_for_a_thread_that_was_interrupted():
-    """Between two loops; the others do its share."""
-    workers = Workers(None)
+    """Before it began; the others do its share."""
+    class Interrupted(Workers):
+        def each(self, work, most):
+            def interrupted(worker):
+                if worker == 0:
+                    raise KeyboardInterrupt
+                work(worker)
+            super().each(interrupted, most)
+    workers = Interrupted(None)
     loops, result = reversals(20, workers)
-
-    def interrupted(counts, number, size, tiles, thread, *arguments):
-        if thread == 0:
-            raise KeyboardInterrupt
-        loops[0].run(counts, number, size, tiles, thread, *arguments)
-    loops[5] = loops[5]._replace(run=interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_loops(loops, workers)
     assert workers.threads == 1 or np.array_equal(result, np.arange(400) + 20)

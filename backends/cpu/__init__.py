@@ -13,7 +13,7 @@ from .dg.fused import NodalFused
 from .dg.tensor import TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
-from .shared_loop import run_loops
+from .shared_loop import LoopList
 from .simd import flush
 from .simd.reduce import all_finite
 
@@ -29,13 +29,15 @@ class CpuBackend(ArrayBackend):
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)
 
-    def perform(self, operations):
+    def functions_of(self, operations):
         """As the reference; operations by loops that follow each other are one run of the threads."""
+        found = []
         for fused, group in groupby(operations, lambda operation: operation.loop is not None):
             if fused:
-                run_loops([operation.loop for operation in group], self.workers)
+                found.append(LoopList([operation.loop for operation in group], self.workers))
             else:
-                super().perform(group)
+                found += super().functions_of(group)
+        return found
 
     def hermite_variant(self, varies):
         return "monolithic"

@@ -6,7 +6,7 @@ from statistics import median
 from time import perf_counter
 
 from .. import backends
-from ..backends.cpu.shared_loop import run_loops
+from ..backends.cpu.shared_loop import LoopList
 from ..mesh import box, rectangle
 from ..methods import ModalDG
 from ..physics.codegen import write_module
@@ -144,7 +144,7 @@ class Timed:
             texts = [o.source.stage_text(calls) for calls in (1, 2)]
             self.kernels = dict(zip(self.parts, [*(write_module(text, "part").run for text in texts), loop.run]))
         for name, part in self.kernels.items():
-            self.measure(name, run_loops, [loop._replace(run=part, most=1)], o.backend.workers)
+            self.measure(name, LoopList([loop._replace(run=part, most=1)], o.backend.workers))
         if o.tables.limits is not None:
             self.measure("limiter", o.limit, out)
 

@@ -33,8 +33,10 @@ class Check(NamedTuple):
 
     @classmethod
     def of_parts(cls, exponent, parts):
-        """Combine the checks of several parts of a state; parts: (part, 3) rows (rate, finite, admissible)."""
-        return cls(bool(parts[:, 1].all()), bool(parts[:, 2].all()), float(np.max(parts[:, 0], initial=0.0)), exponent)
+        """Combine the checks of several parts of a state; parts: (part, 3) rows (rate, finite, admissible); with exponent 0 the
+        rate is no result."""
+        rate = (float(np.max(parts[:, 0], initial=0.0)), exponent) if exponent else ()
+        return cls(bool(parts[:, 1].all()), bool(parts[:, 2].all()), *rate)
 
     @property
     def sound(self):

@@ -25,18 +25,36 @@ class Operation(NamedTuple):
 class OperationLists:
     """Lists of operations on the arrays of a step, made once: steps use the same arrays in turns."""
 
-    def __init__(self):
+    def __init__(self, arrays=()):
         self.arrays, self.lists = {}, {}
+        self.hold(arrays)
 
     def of(self, key, arrays, make):
         """make() for a key and these arrays in this order. Lists for other arrays are let go, and so are those arrays."""
+        self.hold(arrays)
+        return self.held(key, arrays, make)
+
+    def hold(self, arrays):
+        """These are the arrays of a step from now on."""
         given = {id(array): array for array in arrays}
         if given.keys() != self.arrays.keys():
             self.arrays, self.lists = given, {}
+
+    def held(self, key, arrays, make):
+        """make() for a key and these arrays in this order, kept if they are all among those of a step."""
         key = key, *map(id, arrays)
-        if key not in self.lists:
-            self.lists[key] = make()
-        return self.lists[key]
+        if key in self.lists:
+            return self.lists[key]
+        found = make()
+        if self.arrays.keys() >= set(key[1:]):
+            self.lists[key] = found
+        return found
+
+
+def of_sets(found):
+    """{name of a set: operations} as one list, in which each operation says of which set it is."""
+    return [operation if name is None else operation._replace(of=name) for name, operations in found.items()
+            for operation in operations]
 
 
 def listed(operations):

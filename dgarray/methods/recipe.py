@@ -62,12 +62,14 @@ class Recipe:
         """A whole step: (the states with the new one first, the `Check` of the new state or None).
 
         states, k: the arrays and the register of `dgarray.stepping.stages`
-        exponent: not None asks for the check, with the wave rate of this exponent; kernels may compute it in the last stage
+        exponent: not None asks for the check, with the wave rate of this exponent, or 0 without a rate
         Kernels override this function where all stages together run faster than one after the other."""
-        operations, after, check = self._lists.of((stepper.name, exponent), (*states, k),
-                                                 lambda: self.of_step(stepper, states, k, exponent))
+        def make():
+            operations, after, check = self.of_step(stepper, states, k, exponent)
+            return self.backend.prepared(operations), after, check
+        perform, after, check = self._lists.of((stepper.name, exponent), (*states, k), make)
         self.set_clock(dt, [*(t + row.c * dt for row in stepper.stages), t + dt])
-        self.backend.perform(operations)
+        perform()
         return list(after), check()
 
     def of_step(self, stepper, states, k, exponent):
@@ -75,13 +77,23 @@ class Recipe:
         found, new = [], states[0]
         for number, (row, q, new, q0) in enumerate(sequence(stepper, states, self.in_place)):
             found += self.stage_operations(q, new, k, q0, row, number)
-        checks, check = self.checking(new, len(stepper.stages), exponent)
+        checks, check = ([], lambda: None) if exponent is None else self.checking(new, len(stepper.stages), exponent)
         return [*found, *checks], first(new, states), check
 
     def checking(self, q, number, exponent):
-        """(Operations that check a state at a time of the clock with the wave rate of this exponent, a function that then
-        returns the `Check`); none, and None, where these operations do not, or are not asked to."""
+        """(Operations that check a state at a time of the clock with the wave rate of this exponent, 0: without a rate; a
+        function that then returns the `Check`); none, and None, where these operations do not."""
         return [], lambda: None
+
+    def performed(self, key, arrays, make):
+        """Perform operations on some arrays and return their result: make() gives (the operations, a function that returns it),
+        kept by that key if the arrays are among those of a step."""
+        def prepared():
+            operations, result = make()
+            return self.backend.prepared(operations), result
+        perform, result = self._lists.held(key, arrays, prepared)
+        perform()
+        return result()
 
 
 class Fetched:

@@ -18,11 +18,11 @@ from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
 from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
-from ....stepping import Stage
 from ..limiter.fused import LimiterFused
 from ..limiter.linear import LinearLimiterFused
 from ..shared_loop import ONE_THREAD, Loop
 from ..simd import matmul
+from ..simd.reduce import finite_loop
 from ..simd.tiles import aligned
 from .boundary import BoundaryFaces
 from .filter_source import filter_text
@@ -32,6 +32,7 @@ from .state_check_source import check_text
 from .tiled_state import TiledState
 
 STAGES = 8               # times that the clock [dt, t of stage 0, ...] holds, at most
+BUFFERED = 1 << 16       # numbers of a state below which a copy costs less than a list of loops
 SHARES = 4               # pieces of each thread at least, where a mesh has so many tiles
 
 
@@ -172,13 +173,16 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         rows[:, 0] %= self.lanes
         return start, rows.astype(np.int32).reshape(-1)
 
-    def own_rhs(self, q):
-        """dq/dt at the first time of the clock, whose time step is 1, from what outside there is; 0 at copies of other parts'
-        elements."""
-        out = np.empty_like(q)
-        self._by_tile(out)[self.tiles:] = 0
-        self.backend.perform(self.tile_operations(q, out, None, None, Stage(C=1.0)))
-        return out
+    @cached_property
+    def buffers(self):
+        size = self.all_tiles * self.lanes * self.tables.variables * self.tables.rows
+        return (self.zeros(), self.zeros()) if size < BUFFERED else ()
+
+    def buffered(self, q):
+        if not self.buffers or q is self.buffers[0]:
+            return q
+        self.buffers[0][...] = q
+        return self.buffers[0]
 
     def set_clock(self, dt, times):
         super().set_clock(dt, times)
@@ -205,10 +209,22 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         return [*early, inside], [*late, stage._replace(loop=stage.loop._replace(first=self.independent_pieces))]
 
     def checking(self, q, number, exponent):
-        if exponent is None:
-            return super().checking(q, number, exponent)
-        look, found = self._check_operation(q, number, exponent)
+        if not exponent and self.tables.law.admissible is None:
+            look, finite = self.finite_operation(q)
+            return [look], lambda: Check(finite())
+        found = np.zeros((-(-self.tiles // self.piece), 3))
+        loop = self.loop_of(self._kernel("check", lambda: self.check_text(self.source)),
+                            *self.check_arguments(q, number, exponent or 1), found.reshape(-1))
+        look = Operation("check of the new state", loop=loop, reads=("new state",), writes={"check": found.nbytes})
         return [look], lambda: Check.of_parts(exponent, found)
+
+    def finite_operation(self, q):
+        """(The operation that looks for values that are not finite, a function that then returns whether all are); the lanes
+        beyond the last element do not count."""
+        loop, found = finite_loop(q[:self.tiles * (q.size // self.all_tiles)], self.tiles, self.piece, self.backend.threads,
+                                  self.lanes, self.filled)
+        return Operation("check of the new state", loop=loop, reads=("new state",), writes={"check": found.nbytes}), (
+            lambda: not found.any())
 
     def loop_of(self, kernel, *arguments):
         """A loop over the tiles; small states on one thread."""
@@ -216,7 +232,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         return Loop(kernel, self.piece, self.tiles, self.scratch, arguments, 1 if small else -(-self.tiles // self.piece))
 
     def limit(self, q):
-        self.backend.perform(self.limit_operations(q))
+        self.performed("limit", (q,), lambda: (self.limit_operations(q), lambda: None))
 
     def limiting_operations(self, out):
         if self.linear:
@@ -237,8 +253,10 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         return [*super().array_expressions, *["limiter"] * by_arrays]
 
     def filter(self, q):
-        loop = self.loop_of(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)
-        self.backend.perform([Operation("filter", loop=loop, reads=("new state",), writes={"new state": q.nbytes})])
+        def operations():
+            loop = self.loop_of(self._kernel("filter", lambda: filter_text(self.source)), q, self.filter_matrix)
+            return [Operation("filter", loop=loop, reads=("new state",), writes={"new state": q.nbytes})], lambda: None
+        self.performed("filter", (q,), operations)
 
     @cached_property
     def filter_matrix(self):
@@ -247,16 +265,13 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     def check(self, q, t, exponent=1.0):
         """The `Check` of a state."""
         self.set_clock(0.0, [t])
-        look, found = self._check_operation(q, 0, exponent)
-        self.backend.perform([look])
-        return Check.of_parts(exponent, found)
+        return self.performed(("check", exponent), (q,), lambda: self.checking(q, 0, exponent))
 
-    def _check_operation(self, q, number, exponent):
-        """The operation that checks a state at a time of the clock; and the array for what it finds, see `check_text`."""
-        found = np.zeros((-(-self.tiles // self.piece), 3))
-        kernel, loop = self._kernel("check", lambda: self.check_text(self.source)), self.check_arguments(q, number, exponent)
-        return Operation("check of the new state", loop=self.loop_of(kernel, *loop, found.reshape(-1)), reads=("new state",),
-                         writes={"check": found.nbytes}), found
+    def finite(self, q):
+        def operations():
+            look, finite = self.finite_operation(q)
+            return [look], finite
+        return self.performed("finite", (q,), operations)
 
     def check_arguments(self, q, number, exponent):
         """What the check's kernel takes but the array for what it finds."""

@@ -10,14 +10,14 @@ import numpy as np
 from ....physics.codegen import Python
 from ....physics.explain import formulas_of
 from ....physics.run_time_numbers import NUMBER, with_numbers
-from .. import shared_loop
+from .. import loop_arguments, shared_loop
 from ..shared_loop import loop_text
 from ..simd import arithmetic as lanes
 from ..simd import boundary, expressions, lines, logarithm, matmul, target, vector
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
 KERNELS = sha256("".join(getsource(module) for module in (
-    boundary, expressions, lanes, lines, logarithm, matmul, shared_loop, vector)).encode()).hexdigest()[:16]
+    boundary, expressions, lanes, lines, logarithm, loop_arguments, matmul, shared_loop, vector)).encode()).hexdigest()[:16]
 
 
 class Lane(str):
@@ -130,7 +130,7 @@ class KernelSource:
         names; extra: lines before its functions; before: functions that the work calls."""
         products = [f"{name} = matmul.multiply({rows}, {inner}, np.{self.dtype}{', add=True' * (name in self.added)})"
                     for name, (rows, inner) in self.products().items() if rows]
-        return self.text_of(what, f"{before}\n\n@njit(**OPTIONS){loop_text(arguments, work)}", [
+        return self.text_of(what, f"{before}\n\n@njit(**OPTIONS, _nrt=False){loop_text(arguments, work)}", [
             *products, "prefetch, select, fma = vector.prefetch, vector.select, expressions.fma",
             f"copy = vector.copy(np.{self.dtype})", f"gather_q = vector.gather({self.gathered}, np.{self.dtype})",
             f"condition = boundary.condition(np.{self.dtype})", *self.definitions(), *extra])
@@ -146,7 +146,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numpy import inf, nan
 
-from dgarray.backends.cpu.shared_loop import add_one, wait_for
+from dgarray.backends.cpu.loop_arguments import unpacked
 from dgarray.backends.cpu.simd import boundary, expressions, lines, matmul, target, vector
 
 assert target.lanes(np.{self.dtype}) == {self.L}

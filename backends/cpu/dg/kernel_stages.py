@@ -2,7 +2,8 @@
 from functools import cached_property
 
 from ....methods.dg.array_stages import ArrayStages
-from ....methods.operation import Operation
+from ....methods.operation import Operation, OperationLists, of_sets
+from ....stepping import Stage
 from .mortars import FusedMortars
 
 
@@ -36,8 +37,19 @@ class KernelStages:
     def rhs(self, states, t):
         for each in self.operations.values():
             each.set_clock(1.0, [t])
-        self.backend.perform([*self.copies_operations(states), *self.mortar_operations(states, 0)])
-        return {name: each.own_rhs(states[name]) for name, each in self.operations.items()}
+        states = {name: self.operations[name].buffered(q) for name, q in states.items()}
+        found = {name: each.buffers[1] if each.buffers else each.zeros() for name, each in self.operations.items()}
+
+        def make():
+            own = {name: each.tile_operations(states[name], found[name], None, None, Stage(C=1.0))
+                   for name, each in self.operations.items()}
+            return self.backend.prepared([*self.copies_operations(states), *self.mortar_operations(states, 0), *of_sets(own)])
+        self._lists.held("rhs", (*states.values(), *found.values()), make)()
+        return {name: r.copy() if self.operations[name].buffers else r for name, r in found.items()}
+
+    @cached_property
+    def _lists(self):
+        return OperationLists([array for each in self.operations.values() for array in each.buffers])
 
     def update_operations(self, states, row, number):
         updates = {name: self.operations[name].tile_operations(*each, row, number) for name, each in states.items()}
@@ -85,9 +97,3 @@ class KernelStages:
         for mortars in self.lists:
             if late in (None, mortars.join.late):
                 mortars.spread_shares()
-
-
-def of_sets(found):
-    """{name of a set: operations} as one list, in which each operation says of which set it is."""
-    return [operation if name is None else operation._replace(of=name) for name, operations in found.items()
-            for operation in operations]

@@ -76,12 +76,3 @@ class TiledState(DGArrays):
         parts = [[a[first:min(first + self.piece, self.tiles - 1)] for a in pair] for first in whole]
         last = [[a[-1:, :, :, :self.filled] for a in pair]] if self.tiles else []
         return self._largest([*parts, *last], axes=(0, 2, 3))
-
-    def finite(self, q):
-        """As the reference; the lanes beyond the last element do not count."""
-        if not self.tiles:
-            return True
-        size = q.size // self.all_tiles
-        whole = (self.tiles - 1) * size
-        last = q[whole:whole + size].reshape(-1, self.lanes)[:, :self.filled]
-        return bool(np.isfinite(last).all()) and (whole == 0 or self.backend.finite(q[:whole]))

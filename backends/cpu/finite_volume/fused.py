@@ -10,9 +10,11 @@ from ....methods.check import Check
 from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
-from ..shared_loop import ONE_THREAD
+from ....stepping import first as new_first
+from ....stepping import sequence
+from ..shared_loop import ONE_THREAD, Loop, LoopList
 from ..simd.tiles import aligned
-from .march_source import MarchSource
+from .march_source import NUMBERS, MarchSource
 from .side_source import Sides
 from .update_source import UpdateSource
 
@@ -63,9 +65,12 @@ class SweepsFused(Sweeps):
         return {", ".join(one.source.chain): one.text for one in all_passes} | self.sides.texts
 
     def step(self, stepper, states, k, t, dt, exponent=None):
+        self._lists.hold([*states, *(array for array in (k, self.tendency, self.spare) if array is not None)])
         if not self.tables.split:
             self.known, self.final = None, stepper.stages[-1] if exponent is not None else None
-            states, _ = super().step(stepper, states, k, t, dt, exponent)
+            for row, q, out, q0 in sequence(stepper, states):
+                self.stage(q, out, k, q0, t + row.c * dt, dt, row)
+            states = new_first(out, states)
             return states, self.known if exponent is not None else None
         if repeats(self.tables):
             return self.step_again(stepper, states, k, t, dt, exponent)
@@ -195,9 +200,11 @@ class Pass:
         # Pieces that read copies of other parts' rows come last.
         pieces, places, near = np.array(pieces, np.int64), np.array(places, dtype), np.array(near, bool)
         self.pieces = [(pieces[some], places[some]) for some in (~near, near) if some.any()]
-        self.scratch = [aligned(self.source.room, dtype) for _ in range(operations.backend.threads)]
-        for w in self.scratch:
+        self.count_of_pieces = len(pieces)
+        self.scratch = [(aligned(self.source.room, dtype),) for _ in range(operations.backend.threads)]
+        for w, in self.scratch:
             self.source.put_numbers(w)
+        self.numbers = np.zeros(len(NUMBERS), dtype)
 
     def slab_row(self, others, i):
         """Where the slab i begins in the parameters."""
@@ -215,33 +222,42 @@ class Pass:
         o = self.operations
         if self.reach and not sent:
             o.halo.send([q], -o.tables.dim)
-        tables, grid, real = o.tables, o.tables.grid, q.dtype.type
-        h, low = grid.spacing, grid.lower
-        rows = 0 if self.rows is None else self.rows
-        parameters, strides = o.parameters
-        stride = 0 if self.rows is None else strides[rows]
-        times = [real(time) for time in (*t, 0, 0, 0)[:3]]
-        tendency, start, register = arrays or (None,) * 3
-        arrays = [o.flat(q if array is None else array) for array in (tendency, start, register)]
-        checked = last or tables.repairs and not repeats(tables)
-        arguments = (o.flat(q), o.flat(out), *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.shift,
-                     self.wrap, self.row_stride, o.plane, stride, o.margin, real(low[0]), real(h[0]), real(low[rows]),
-                     real(h[rows]), real(k / h[0]), real(k / h[rows]), *times, real(dt), real(t_check), last, checked,
-                     register is not None, *map(real, row))
-        checks = []
-        for turn, (pieces, places) in enumerate(self.pieces):
-            if self.reach and turn == len(self.pieces) - 1:
+        checked = last or o.tables.repairs and not repeats(o.tables)
+        h_x, h_rows = self.spacing
+        self.numbers[:] = (k / h_x, k / h_rows, *(*t, 0, 0, 0)[:3], dt, t_check, last, checked, *row)
+        arrays = q, out, *(arrays or (None,) * 3)
+        loops, found = o._lists.held(self, [array for array in arrays if array is not None], lambda: self.loops(*arrays))
+        for turn, run in enumerate(loops):
+            if self.reach and turn == len(loops) - 1:
                 o.halo.receive()
-            counts, found = np.zeros(2, int), np.empty((len(pieces), 2), q.dtype)
-
-            def work(worker):
-                self.module.run(counts, pieces, places, found, self.scratch[worker], *arguments)  # noqa: B023  called at once
-            o.backend.workers.each(work, len(pieces) if q.size > ONE_THREAD else 1)
-            checks.append(found)
-        found = np.concatenate(checks)
-        rate, unsound = float(np.max(found[:, 0])), bool(found[:, 1].any())
+            run()
+        rate, unsound = float(found[:, 0].max()), bool(found[:, 1].any())
         finite = not unsound or o.finite(q if q is out else out)
         return Check(finite, not unsound, rate, 1.0) if last else Check(finite, not unsound)
+
+    def loops(self, q, out, tendency, start, register):
+        """(the `LoopList`s of the pieces before and after what other parts send, the array for what they find)."""
+        o = self.operations
+        grid, real, rows = o.tables.grid, q.dtype.type, self.rows or 0
+        (h_x, h_rows), (parameters, strides) = self.spacing, o.parameters
+        arrays = [o.flat(q if array is None else array) for array in (q, out, tendency, start, register)]
+        lower_x, lower_rows = grid.lower[0], grid.lower[rows]
+        arguments = (self.numbers, *arrays, parameters, o.sides.table, self.count, grid.cells[0], self.shift, self.wrap,
+                     self.row_stride, o.plane, 0 if self.rows is None else strides[rows], o.margin, real(lower_x), real(h_x),
+                     real(lower_rows), real(h_rows), register is not None)
+        found, lists, end = np.empty((self.count_of_pieces, 2), q.dtype), [], 0
+        for pieces, places in self.pieces:
+            begin, end = end, end + len(pieces)
+            loop = Loop(self.module.run, 1, len(pieces), self.scratch, (pieces, places, found[begin:end], *arguments),
+                        len(pieces) if q.size > ONE_THREAD else 1)
+            lists.append(LoopList([loop], o.backend.workers))
+        return lists, found
+
+    @cached_property
+    def spacing(self):
+        """The distances of cells along x and along the rows."""
+        h = self.operations.tables.grid.spacing
+        return h[0], h[self.rows or 0]
 
 
 def strips(count, halo, lanes):

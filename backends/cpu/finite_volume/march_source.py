@@ -13,15 +13,16 @@ from ....methods.finite_volume.lines import of_line, ranges
 from ....physics.explain import formulas_of
 from ....physics.pointwise import Pointwise
 from ....physics.run_time_numbers import with_numbers
-from .. import shared_loop
+from .. import loop_arguments, shared_loop
 from ..dg.kernel_source import indented
+from ..shared_loop import loop_text
 from ..simd import boundary, expressions, vector
 from .cell_parts import parted
 from .row_fields import RowFields
 from .row_memory import RowMemory
 
 KERNELS = sha256("".join(getsource(module) for module in (
-    boundary, expressions, shared_loop, vector)).encode()).hexdigest()[:16]
+    boundary, expressions, loop_arguments, shared_loop, vector)).encode()).hexdigest()[:16]
 
 
 def numbered(line):
@@ -268,7 +269,7 @@ import numpy as np
 from numba import njit
 from numpy import inf, nan
 
-from dgarray.backends.cpu.shared_loop import add_one
+from dgarray.backends.cpu.loop_arguments import unpacked
 from dgarray.backends.cpu.simd import boundary, expressions, target, vector
 
 assert target.lanes(np.{self.dtype}) == {self.L}
@@ -278,25 +279,21 @@ half, zero = real(0.5), real(0)
 {chr(10).join(functions)}
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
-    while True:
-        piece = add_one(counts, 0)
-        if piece >= len(pieces):
-            break
-        first, end, x0, cells, slab, slab_row = pieces[piece]
-        slab_place = slab_places[piece]
-{chr(10).join(indented(work, 2))}
-'''
+@njit(nogil=True, cache=True, error_model="numpy", _nrt=False){loop_text(', '.join(ARGUMENTS), [
+    "first, end, x0, cells, slab, slab_row = pieces[piece]", "slab_place = slab_places[piece]",
+    f"{', '.join(NUMBERS)} = {', '.join(f'numbers[{i}]' for i in range(len(NUMBERS)))}", *work])}'''
 
 
-# pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip, where row 0 lies in memory and
-# in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2): largest wave rate, and 1 where a
-# state is not sound;  count, columns: rows, and cells of a row, in all;  row_shift: what is added to a row's number for its
-# place in memory, wrap: rows there, fewer than all in a part of a grid;  lower, h: coordinates;  k: dt/h;  parameters with
-# `margin` cells around;  sides: the table of `side_source.Sides`;  t0, t1, t2: times of the members of the chain;
-# with_register: whether the stepper has one;  A to C: the row of its table
-ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_shift", "wrap",
-             "row_stride", "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x",
-             "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "w_",
-             "alpha", "beta", "B", "C")
+# w: working memory of a thread;  pieces (piece, 6): first row, row after the last, first cell and number of cells of the strip,
+# where row 0 lies in memory and in the parameters;  slab_places: the coordinate along the third axis;  found (piece, 2):
+# largest wave rate, and 1 where a state is not sound;  numbers: those of NUMBERS;  count, columns: rows, and cells of a row,
+# in all;  row_shift: what is added to a row's number for its place in memory, wrap: rows there, fewer than all in a part of a
+# grid;  lower, h: coordinates;  parameters with `margin` cells around;  sides: the table of `side_source.Sides`;
+# with_register: whether the stepper has one
+ARGUMENTS = ("w", "pieces", "slab_places", "found", "numbers", "state", "out", "tendency", "start", "register", "parameters",
+             "sides", "count", "columns", "row_shift", "wrap", "row_stride", "variable_stride", "m_row_stride", "margin",
+             "lower_x", "h_x", "lower_rows", "h_rows", "with_register")
+# What differs from step to step.  k: dt/h;  t0, t1, t2: times of the members of the chain;  look_rate, look_sound: whether
+# rates are found, and states that are not sound;  A to C: the row of the stepper's table
+NUMBERS = ("k_x", "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "w_", "alpha",
+           "beta", "B", "C")

@@ -5,7 +5,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....methods.hermite.half_steps import HalfSteps
+from ....methods.operation import Operation
 from ....physics.codegen import write_module
+from ..shared_loop import ONE_THREAD, Loop
 from ..simd.tiles import aligned
 from .layout import ALONG, Half
 from .recursion import Recursion, weights
@@ -35,12 +37,12 @@ class HermiteFused(HalfSteps):
         sizes = Y, F, self.series.size if self.series else 0, c, edges
         self.scratch = [tuple(aligned(size, dtype) for size in sizes) for _ in range(backend.threads)]
         self.halves = [self.half(half) for half in (0, 1)]
-        self.parts = [self.parts_of(targets) for targets in tables.targets]
+        self.parts = [np.array(self.parts_of(targets)) for targets in tables.targets]
         self.varying = [self.series.of_half(half, dtype) for half in (0, 1)] if tables.systems else None
         # Of the variant "two-kernel" the interpolants of all groups of cells; of others, which have none, any array.
         groups = max(-(-targets[0] // self.layout.L) * prod(targets[1:]) for targets in tables.targets)
         self.interpolants = aligned(groups * self.layout.cell, dtype) if self.variant == "two-kernel" else self.scale
-        self._laws = None, None
+        self._length, self._laws = 0.0, [self.law_of_length(0.0, half) for half in (0, 1)]
 
     def half(self, number):
         """What kernels know of the grid and of the neighbours in one of the halves of a step, a `layout.Half`."""
@@ -117,33 +119,67 @@ class HermiteFused(HalfSteps):
         law = {} if self.tables.systems else {"the law in units of the cell, whose factors the series has": rates(self.tables)}
         return law | {"half-step": self.source.text()}
 
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        half = int(row.c > 0)
+        found = [self.operation(kernel, q, out, half) for kernel in self.kernels]
+        if half and self.tables.layers:
+            found.append(Operation("sponges", lambda: self.damp(out, self.dt), reads=("new state",),
+                                   writes={"new state": out.nbytes}))
+        return found
+
+    @property
+    def kernels(self):
+        """Names of the loops of a half-step."""
+        return ["half_step"] if self.variant != "two-kernel" else ["interpolate", "evolve"]
+
+    def operation(self, kernel, q, out, half):
+        """One loop over all parts: "half_step", or of the variant "two-kernel" "interpolate", then "evolve"."""
+        parts = self.parts[half]
+        arguments = (parts, self.flat(q), self.flat(out), self.interpolants, tuple(self.halves[half]), self.scale,
+                     self._laws[half])
+        loop = Loop(getattr(self.module, kernel), 1, len(parts), self.scratch, arguments,
+                    1 if q.size < ONE_THREAD else len(parts))
+        reads, writes = "state", {"new state": out.nbytes}
+        if kernel != "half_step":
+            reads, writes = {"interpolate": ("state", {"interpolants": self.interpolants.nbytes}),
+                             "evolve": ("interpolants", writes)}[kernel]
+        return Operation(kernel.replace("_", "-"), loop=loop, reads=(reads,), writes=writes)
+
     def half_step(self, q, out, half, tau):
-        for kernel in (["half_step"] if self.variant != "two-kernel" else ["interpolate", "evolve"]):
+        for kernel in self.kernels:
             self.run(kernel, q, out, half, tau)
 
     def run(self, kernel, q, out, half, tau):
-        """One kernel on all parts: "half_step", or of the variant "two-kernel" "interpolate", then "evolve"."""
-        function, parts = getattr(self.module, kernel), self.parts[half]
-        arguments = self.flat(q), self.flat(out), self.interpolants, tuple(self.halves[half]), self.scale, self.law(half, tau)
+        """One loop of a half-step, of those that `kernels` names."""
+        self.set_length(tau)
+        self.performed((kernel, half), (q, out), lambda: ([self.operation(kernel, q, out, half)], lambda: None))
 
-        def task(part, worker):
-            function(parts[part], self.scratch[worker], *arguments)
-        self.backend.workers.run(task, len(parts))
+    def set_clock(self, dt, times):
+        super().set_clock(dt, times)
+        self.set_length(dt / 2)
 
-    def law(self, half, tau):
-        """What the kernels know of the law and of the length of the half-step, as `loops.map_along` and the series want it."""
-        if self._laws[0] != tau:
-            self._laws = tau, [self.law_of_length(tau, half) for half in (0, 1)]
-        return self._laws[1][half]
+    def set_length(self, tau):
+        """Let kernels make half-steps of this length."""
+        if tau != self._length:
+            self._length = tau
+            for half, (factors, *_) in enumerate(self._laws):
+                factors[...] = self.factors(tau, half)
+
+    def factors(self, tau, half):
+        """The numbers that kernels know of a half-step of this length."""
+        if self.variant == "collapsed":
+            return np.stack(self.tables.collapsed(tau), axis=2).ravel()
+        return [tau, *self.series.numbers] if self.varying else self.series.factors(tau)
 
     def law_of_length(self, tau, half):
-        series, dtype = self.series, self.backend.dtype
+        """What the kernels know of the law and of the length of the half-step, as `loops.map_along` and the series want it."""
+        series, factors = self.series, np.array(self.factors(tau, half), self.backend.dtype)
         if self.variant == "collapsed":
-            return np.stack(self.tables.collapsed(tau), axis=2).astype(dtype).ravel(),
+            return factors,
         if self.varying:
-            return np.array([tau, *series.numbers], dtype), *self.varying[half]
+            return factors, *self.varying[half]
         heads, entries = (series.sums.heads, series.sums.entries) if series.sums else [np.zeros((0, 0), np.int32)] * 2
-        return series.factors(tau).astype(dtype), series.program, series.stages, heads, entries
+        return factors, series.program, series.stages, heads, entries
 
 
 def positions(axis, dtype):

@@ -231,7 +231,7 @@ def advance(below, above, z, y, group, rows, scratch, q, out, R, half, scale, la
         store(c, out, at, cells, span, scale, half.pitch)
 
 
-def half_step(part, scratch, q, out, R, half, scale, law):
+def over_part(part, scratch, q, out, R, half, scale, law):
     """A half-step of the targets of a part: groups from `begin` to `end` along x, rows from `bottom` to `top` along y, and from
     `first` to `last` along the last axis."""
     (bottom, top, first, last, begin, end), (Y, F, _, _, edges), half = part, scratch, Half(*half)
@@ -277,7 +277,7 @@ def ask_for_next(R, coming):
     return coming + AHEAD * LINE
 
 
-def evolve(part, scratch, q, out, R, half, scale, law):
+def evolve_part(part, scratch, q, out, R, half, scale, law):
     """Of the variant "two-kernel" the Taylor series of the interpolants of a part, which lie in R."""
     (bottom, top, first, last, begin, end), (_, _, w, c, _), half = part, scratch, Half(*half)
     groups = (half.targets + L - 1) // L

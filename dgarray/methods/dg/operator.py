@@ -37,6 +37,7 @@ class DGOperator(ArrayOperator):
         # admissible again, so it is looked for after every step.
         self.check_every = self.operations.check_every if tables.law.admissible is None else 1
         self._steps = {}            # {stepper: largest stable step}, for laws whose wave speed does not change
+        self._checks = {}           # {stepper: what `check_on_the_way` says}
 
     @property
     def dofs(self):
@@ -50,17 +51,24 @@ class DGOperator(ArrayOperator):
         return self.filtered(super().advance(state, t, dt))
 
     def advance_checked(self, state, t, dt):
-        exponent = self.limit(self.stepper)[1] if self._checks_on_the_way() else None
-        new, check = self._step(state, t, dt, exponent)
+        new, check = self._step(state, t, dt, self.check_on_the_way)
         return self.filtered(new), check
 
-    def _checks_on_the_way(self):
-        """Whether the last stage can check the new state: the wave speed depends on the state, neither wave speed nor
-        admissibility depends on time, and no filter changes the state after the last stage."""
-        asked = self.tables.functions
-        asked = asked.wave_speed, *([asked.admissible] if self.tables.law.admissible else [])
-        return (asked[0].depends_on("q") and not any(function.depends_on("t") for function in asked)
-                and self.tables.filter is None)
+    @property
+    def check_on_the_way(self):
+        """Which check a step includes: the exponent of the wave rate in it, 0 without a rate, None for no check.
+
+        There is none where admissibility depends on time, or a filter changes the state after the last stage. The rate is not
+        asked for where wave speeds do not depend on the state, or depend on time."""
+        if self.stepper.name not in self._checks:
+            law, functions = self.tables.law, self.tables.functions
+            exponent = self.limit(self.stepper)[1] if functions.wave_speed.depends_on("q") and not (
+                functions.wave_speed.depends_on("t")) else 0
+            late = self.tables.filter is not None or law.admissible and functions.admissible.depends_on("t")
+            # On several ranks each look is a message.
+            seldom = self.messages is not None and law.admissible is None
+            self._checks[self.stepper.name] = None if late or seldom and not exponent else exponent
+        return self._checks[self.stepper.name]
 
     def stages(self, state, t, dt):
         for number, (time, new) in enumerate(super().stages(state, t, dt), 1):

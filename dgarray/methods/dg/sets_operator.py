@@ -9,7 +9,7 @@ from ...mesh.neighbourhood import Neighbourhood
 from ...stepping import sequence
 from ..check import Check
 from ..messages import Copies
-from ..operation import OperationLists
+from ..operation import OperationLists, of_sets
 from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
@@ -205,7 +205,8 @@ class SetsOperator(SetsState):
         return SetsOperator(problem, self.method, sets_of(self.method, problem), backend)
 
     def set_clock(self, dt, times):
-        self._each(lambda o: o.operations.set_clock(dt, times))
+        for operator in self.operators.values():
+            operator.operations.set_clock(dt, times)
 
     def rhs(self, state, t):
         return self.all_stages.rhs(state, t)
@@ -239,14 +240,23 @@ class SetsOperator(SetsState):
             yield times[number], new if number + 1 < self.stage_count else self.filtered(new)
 
     def advance(self, state, t, dt):
+        return self._step(state, t, dt, False)[0]
+
+    def advance_checked(self, state, t, dt):
+        return self._step(state, t, dt, self.messages is None and all(
+            operator.check_on_the_way is not None for operator in self.operators.values()))
+
+    def _step(self, state, t, dt, checked):
+        """(the state one step later, its `Check` if it is asked for, else None)."""
         arrays = self._each(lambda o, q: o.states(q)[0], state)
         self._begin(t, dt)
-        operations, new = self._lists.of(self.stepper.name, [each for own in arrays.values() for each in own],
-                                         lambda: self._of_step(state))
-        self.backend.perform(operations)
+        perform, new, check = self._lists.of((self.stepper.name, checked), [each for own in arrays.values() for each in own],
+                                             lambda: self._of_step(state, checked))
+        perform()
+        found = check()
         new = self.filtered(dict(new))
         self._each(lambda o, states, q: o.hold(states, q), arrays, new)
-        return new
+        return new, found
 
     def filtered(self, state):
         """The state at the end of a step, filtered in place where the method has a filter, and then limited again."""
@@ -254,13 +264,26 @@ class SetsOperator(SetsState):
         for name, each in found.items():
             each.operations.filter(state[name])
         if found:
-            self.backend.perform(self.limit_operations(state))
+            self._lists.held("limiter", state.values(), lambda: self.backend.prepared(self.limit_operations(state)))()
         return state
 
-    def _of_step(self, state):
-        """(operations, new state) of a step."""
+    def _of_step(self, state, checked):
+        """(a function that performs the operations of a step and of the check of its end, its new state, a function that then
+        returns the check)."""
         stages = list(self.stage_operations(state))
-        return [operation for found, _ in stages for operation in found], stages[-1][1]
+        found, new = [operation for some, _ in stages for operation in some], stages[-1][1]
+        checks, check = self.checking(new, self.stage_count) if checked else ([], lambda: None)
+        return self.backend.prepared([*found, *checks]), new, check
+
+    def checking(self, state, number):
+        """(operations that check a state at a time of the clock, a function that then returns the `Check`)."""
+        found = self._each(lambda o, q: o.operations.checking(q, number, 0), state)
+        results = [result for _, result in found.values()]
+
+        def check():
+            checks = [result() for result in results]
+            return None if None in checks else of_all(checks)
+        return of_sets({name: operations for name, (operations, _) in found.items()}), check
 
     def step_text(self):
         return step_text(self.all_stages, self.stepper, super().step_text())
@@ -274,8 +297,7 @@ class SetsOperator(SetsState):
     # Checks of a state.
 
     def check(self, state, t):
-        found = self._each(lambda o, q: o.check(q, t), state).values()
-        return Check(all(each.finite for each in found), all(each.admissible for each in found))
+        return of_all(self._each(lambda o, q: o.check(q, t), state).values())
 
     def not_finite(self, arrays):
         return self._in_mesh(lambda o, q: o.not_finite(q), self.split(arrays))
@@ -303,3 +325,8 @@ class SetsOperator(SetsState):
     def change(self, state, before):
         changes = self._each(lambda o, q, p: o.change(q, p), state, before).values()
         return np.max([change[:, :len(self.law.variables)] for change in changes], axis=0)
+
+
+def of_all(checks):
+    """The `Check` of several sets from those of each, without a rate."""
+    return Check(all(each.finite for each in checks), all(each.admissible for each in checks))

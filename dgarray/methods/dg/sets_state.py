@@ -36,7 +36,7 @@ class SetsState(Operator):
 
     def _each(self, function, *states):
         """{set: function(operator of the set, its part of each state)}."""
-        return {name: function(operator, *(state[name] for state in states)) for name, operator in self.operators.items()}
+        return {name: function(operator, *[state[name] for state in states]) for name, operator in self.operators.items()}
 
     @cached_property
     def zones(self):
