@@ -86,10 +86,10 @@ class DeviceProblem(Problem):
         flux, r = operations.face_flux(q, t), operations.volume(q, t)
 
         def update():
-            terms = [(s.A, self.k), (s.v, q)], [(s.alpha, q), (s.beta, q), (s.B, self.k)]
+            terms = [(s.A, self.k), (s.v, q), (s.u, q)], [(s.alpha, q), (s.beta, q), (s.B, self.k)]
             for target, others, own in zip((self.k, out), terms, (s.w, s.C)):
                 given = [(factor, array) for factor, array in (*others, (own * DT, r)) if factor]
-                if given and (target is out or s.w or s.v):
+                if given and (target is out or s.changes):
                     combine(target, *given)
         return {"volume": lambda: operations.volume(q, t), "face_flux": lambda: operations.face_flux(q, t),
                 "lift": lambda: r + operations.lift(flux), "finish": lambda: operations.finish(r, q, t), "update": update}

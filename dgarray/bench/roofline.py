@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
+from ..backends.cpu.dg.piece_borders import between_pieces
 from ..methods.dg.tensor_tables import TensorTables
 from ..stepping import LSRK54, REGISTER, STATE
 from .roofline_grid import grid_counts
@@ -74,7 +75,7 @@ class Count:
 
     def __init__(self, tables, dtype, stepper):
         self.tables, self.functions, self.stepper = tables, tables.functions, stepper
-        self.real, self.needs_x = np.dtype(dtype).itemsize, tables.needs_x
+        self.dtype, self.real, self.needs_x = np.dtype(dtype), np.dtype(dtype).itemsize, tables.needs_x
         self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
         self.W = len(tables.differentiation) * self.B              # operands of the derivatives, with sources in modal DG
@@ -127,16 +128,16 @@ class Count:
         """Numbers per element of the metrics of the volume."""
         return self.d ** 2
 
-    def update(self):
+    def update(self, stored="keeps"):
         """Cost of `dgarray.stepping.updated`, as means over the stages: (operations, arrays of the state's size read besides q,
-        arrays written)."""
+        arrays written). stored: by which stages k is written, a property of `dgarray.stepping.Stage`."""
         flops = reads = writes = 0
         for number, s in enumerate(self.stepper.stages):
             kept, terms = s.terms(REGISTER), s.terms(STATE)
             plain = sum(factor == 1 and name in ("q", "q0") for factor, name in terms)
             flops += 2 * len(terms) - 1 - plain + max(0, 2 * len(kept) - 1)
-            reads += bool(s.A or s.B and not kept) + bool(s.alpha and number)   # at the first stage q0 is the state
-            writes += 1 + s.keeps
+            reads += s.reads_k + (s.reads_q0 and number > 0)                # at the first stage q0 is the state
+            writes += 1 + getattr(s, stored)
         stages = len(self.stepper.stages)
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
@@ -177,7 +178,7 @@ class Count:
     def array(self):
         """The array kernels. A block of elements stays in cache through all operations but the face fluxes."""
         f, d, V, N, F, M = self.functions, self.d, self.V, self.N, self.F, self.M
-        update, reads, writes = self.update()
+        update, reads, writes = self.update("changes")
         boundary = sum(share for _, share in self.boundary_faces)
         flux = V * F * M * self.real
         on_faces = len(np.unique(self.tables.face_nodes))
@@ -220,14 +221,14 @@ class TensorCount(Count):
         return self.d ** 2 if self.tables.affine else self.d ** 2 * self.N
 
     def fused(self):
-        """Two loops: the values at the faces, and all else; each face from both sides."""
+        """Two loops: the values at the faces between pieces of tiles, and all else; each face from both sides."""
         update, reads, writes = self.update()
-        points = self.F * self.M
-        at_faces, index = self.V * points * self.real, 4 if self.tables.elements * self.V * max(points, self.N) < 2 ** 31 else 8
+        again, sides, lists = between_pieces(self.tables, self.dtype)
+        points, at_border = self.F * self.M, self.V * self.M * self.real
         flops = (self.traces() + self.volume() + self.at(self.functions.left, points) + self.boundary() + self.lift()
                  + self.finish() + update)
-        size = (self.state * (2 + reads + writes) + at_faces * 2 + self.tables.geometry_rows * self.real + points * index
-                + (self.P + self.tables.media.rows + self.inside * points) * self.real + self.F * 4 * bool(self.P))
+        size = (self.state * (1 + again + reads + writes) + 2 * sides * at_border + lists
+                + self.tables.geometry_rows * self.real + points * 4 + (self.P + self.tables.media.rows + self.inside * points) * self.real + self.F * 4 * bool(self.P))
         return [Operation("stage", flops, size)]
 
 
@@ -311,7 +312,7 @@ class DeviceCount(Count):
         """The array kernels. Intermediate arrays go through memory: the fluxes, and dq/dt after each operation."""
         volume, face_flux, lift, finish, update = super().array()
         stages, fluxes = self.stepper.stages, self.d * self.state
-        moved = sum(len(s.terms(REGISTER)) + s.keeps + 1 + len(s.terms(STATE)) for s in stages)
+        moved = sum(len(s.terms(REGISTER)) + s.changes + 1 + len(s.terms(STATE)) for s in stages)
         return [volume._replace(bytes=volume.bytes + 2 * fluxes + self.state),     # F written and read, the product written
                 face_flux,
                 lift._replace(bytes=lift.bytes + 4 * self.state),                  # the product written; sum of two arrays

@@ -172,7 +172,7 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
 
     def update_operations(self, q, out, k, q0, row, number=0):
-        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + w dt r and
+        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + u q0 + w dt r and
         out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
         def update(columns, r):
             self.update(row, self.dt, r, *(None if array is None else array[:, :, columns] for array in (q, out, k, q0)))
