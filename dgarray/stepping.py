@@ -32,6 +32,8 @@ def updated(s, r, q, k=None, q0=None):
 
 
 class Stage(NamedTuple):
+    """A row of a table.  last: whether a step ends with it."""
+
     c: float = 0.0
     A: float = 0.0
     w: float = 0.0
@@ -50,7 +52,7 @@ class Stage(NamedTuple):
 
     @property
     def keeps(self):
-        """Whether a later stage reads the register that this one changes."""
+        """Whether it changes the register for a later stage of the step."""
         return self.changes and not self.last
 
     @property
@@ -94,7 +96,7 @@ class SSP33:
 
     name, order = "ssp33", 3
     stages = (Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=3 / 4, beta=1 / 4, C=1 / 4),
-              Stage(c=0.5, alpha=1 / 3, beta=2 / 3, C=2 / 3))
+              Stage(c=0.5, alpha=1 / 3, beta=2 / 3, C=2 / 3, last=True))
 
 
 class SSP54:
@@ -111,14 +113,14 @@ class SSP54:
               Stage(c=0.474542363121400, alpha=0.178079954393132, beta=0.821920045606868, C=0.544974750228521,
                     A=1.0, v=0.096059710526147, w=0.063692468666290),
               # 1e-15 less than in the paper, where the three shares add up to that much more than one.
-              Stage(c=0.935010630967653, beta=0.386708617503268, C=0.226007483236906, A=1.0, B=1.0))
+              Stage(c=0.935010630967653, beta=0.386708617503268, C=0.226007483236906, A=1.0, B=1.0, last=True))
 
 
 class SSP22:
     """Two stages, second order, strong stability preserving: Heun's method.  Shu & Osher 1988."""
 
     name, order = "ssp22", 2
-    stages = Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=1 / 2, beta=1 / 2, C=1 / 2)
+    stages = Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=1 / 2, beta=1 / 2, C=1 / 2, last=True)
 
 
 class RK2:
@@ -127,7 +129,7 @@ class RK2:
     It is the second-order method in the code of Fuhry, Giuliani & Krivodonova 2014 (the paper calls it classical)."""
 
     name, order = "rk2", 2
-    stages = Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, alpha=1.0, C=1.0)
+    stages = Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, alpha=1.0, C=1.0, last=True)
 
 
 class Taylor:

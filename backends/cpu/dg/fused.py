@@ -176,7 +176,7 @@ class NodalFused(TiledState, FusedJoinFaces, WeakForm):
         out = np.empty_like(q)
         self._by_tile(out)[self.tiles:] = 0
         self.set_clock(1.0, [t])
-        self.backend.perform([*self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0))])
+        self.backend.perform([*self.outside_operations(q), *self.tile_operations(q, out, None, None, Stage(C=1.0, last=True))])
         return out
 
     def set_clock(self, dt, times):
@@ -290,9 +290,9 @@ class NodalFused(TiledState, FusedJoinFaces, WeakForm):
     stage_reads = ("state",)
 
     def stage_loop(self, q, out, k, q0, row, number=0):
-        return self.loop_of(self._kernel("nodal", self.source.stage_text), *self.halo, q, *self.updated(q, out, k, q0, row), self.R,
-                          self.EL, self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(),
-                          *self.numbers_of(row, number))
+        return self.loop_of(self._kernel("nodal", self.source.stage_text), *self.halo, q, *self.updated(q, out, k, q0, row),
+                          self.R, self.EL, self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values,
+                          *self.others(), *self.numbers_of(row, number))
 
     @staticmethod
     def updated(q, out, k, q0, row):

@@ -6,20 +6,27 @@ import numpy as np
 from ..simd import target
 from .tile_source import tiles_in_cache
 
+LEAST = 8                # tiles of a piece: the fewer they are, the more of the faces lie between two pieces
+
+
+def tiles_of_piece(tables, dtype):
+    """How many tiles a thread takes at a time, at most."""
+    return tiles_in_cache(tables, dtype, LEAST)
+
 
 def faces_read(tables, length, end):
-    """(Which faces of the own elements, (element, side), have an element of another piece beyond them, those elements, and which
-    of their sides): pieces of so many elements, the last one up to `end`."""
+    """(Which faces of the own elements, (element, side), have an element of another piece beyond them, those elements, which of
+    their sides): pieces of so many elements, the last one up to `end`."""
     cells, sides = tables.mesh.neighbour_cell[:tables.owned], tables.mesh.neighbour_face[:tables.owned]
     read = (sides >= 0) & ((cells // length != np.arange(tables.owned)[:, None] // length) | (cells >= end))
     return read, cells[read], sides[read]
 
 
 def between_pieces(tables, dtype):
-    """What the borders of pieces cost on a large mesh: the share of the tiles that the first loop of a stage reads, these faces
-    per element, and bytes of the lists that say where their values go."""
+    """What the borders of pieces cost on a large mesh: the share of the tiles that have such faces, these faces per element,
+    and bytes of the lists that say where their values go."""
     lanes = target.lanes(dtype)
-    _, cells, _ = faces_read(tables, tiles_in_cache(tables, dtype) * lanes, tables.elements)
+    _, cells, _ = faces_read(tables, tiles_of_piece(tables, dtype) * lanes, tables.elements)
     tiles = -(-tables.elements // lanes)
     return len(np.unique(cells // lanes)) / tiles, len(cells) / tables.elements, (
         16 * len(cells) + 8 * tiles * tables.face_nodes.shape[0]) / tables.elements

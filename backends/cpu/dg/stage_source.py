@@ -152,14 +152,18 @@ class StageSource(TileSource, Prefetch):
                 *(product("from_mass", "mass_P", "W", of_w, "R", of_r) for of_r, of_w in pairs)]
 
     def update(self):
-        """Lines of the update, see `dgarray.stepping.updated`; zero stands for k and q0 where a stage does not read them."""
+        """Lines of the update, see `dgarray.stepping.updated`."""
+        return ["if reads_q0:", *indented(self.update_from("k", "q0")), "else:", *indented(self.update_from("k"))]
+
+    def update_from(self, *arrays):
+        """The same from these arrays, beside r and q; zero stands for k where a stage does not read it."""
         L, N, (k, q0, kept, new) = self.L, self.N, (self.at["K"] + i * self.L for i in range(4))
         places = {"r": self.lane("R", 0, f" + (v*{self.result_rows} + i)*{L}"), "q": self.lane("Q", 0, f" + (v*{N} + i)*{L}"),
-                  "k": self.lane("K", 0), "q0": self.lane("K", 1)}
-        return [*self.lanes([f"w[{k} + lane] = 0", f"w[{q0} + lane] = 0"]), f"for v in range({self.V}):",
+                  **{name: self.lane("K", row) for row, name in enumerate(arrays)}}
+        return [*self.lanes([f"w[{k} + lane] = 0"]), f"for v in range({self.V}):",
                 f"    for i in range({N}):", f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
                 "        if reads_k:", f"            copy(register, at, w, {k})",
-                "        if reads_q0:", f"            copy(start, at, w, {q0})",
+                *[f"        copy(start, at, w, {q0})"] * ("q0" in arrays),
                 f"        {self.combined(places)}",
                 "        if keeps_k:", f"            copy(w, {kept}, register, at)",
                 f"        copy(w, {new}, out, at)"]
@@ -175,6 +179,8 @@ class StageSource(TileSource, Prefetch):
         def total(terms):
             products = []
             for factor, name in terms:
+                if name not in values:
+                    continue
                 given.append(CALLED.get(factor, factor))
                 products.append(node("multiply", node("given", len(given) - 1), values[name]))
             return reduce(lambda a, b: node("add", a, b), products)

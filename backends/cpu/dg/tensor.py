@@ -39,7 +39,14 @@ class TensorFused(NodalFused, TensorForm):
 
     @cached_property
     def border_values(self):
-        return aligned(self.borders.start[-1] * self.borders.size, self.backend.dtype)
+        """Two arrays, which stages read in turns."""
+        return [aligned(self.borders.start[-1] * self.borders.size, self.backend.dtype) for _ in range(2)]
+
+    @property
+    def hands_on(self):
+        """Whether a stage fills one of them for the next stage: where nothing changes the new state before, and nobody but
+        elements reads them."""
+        return self.tables.limits is None and not self.tables.join_faces and self.copies is None
 
     @staticmethod
     def scratch_sizes(source, piece, around):
@@ -65,7 +72,8 @@ class TensorFused(NodalFused, TensorForm):
     def tile_operations(self, q, out, k, q0, row, number=0):
         before = []
         if not self.tables.join_faces:          # joins have them before
-            before = [*([self.shares_operation(q)] if self.captures_shocks else []), self.values_operation(q)]
+            before = [*([self.shares_operation(q)] if self.captures_shocks else []),
+                      *([] if number and self.hands_on else [self.values_operation(q)])]
         return [*before, *super().tile_operations(q, out, k, q0, row, number)]
 
     @property
@@ -80,8 +88,12 @@ class TensorFused(NodalFused, TensorForm):
 
     def values_operation(self, q, copies=None):
         trace = self._kernel("traces", self.source.trace_text)
-        loop = self.over_all_tiles(self.loop_of(trace, q, self.border_values, *self.borders.moves), copies)
-        return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.border_values.nbytes})
+        loop = self.over_all_tiles(self.loop_of(trace, q, self.border_values[0], *self.borders.moves), copies)
+        return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.face_bytes})
+
+    @property
+    def face_bytes(self):
+        return self.border_values[0].nbytes
 
     def over_all_tiles(self, loop, copies):
         """The loop over the tiles of copies of other parts' elements, too; copies True: over these alone, False: not over
@@ -99,18 +111,17 @@ class TensorFused(NodalFused, TensorForm):
 
     def values_at(self, places):
         step = self.tables.face_nodes.size * self.lanes
-        return np.stack([self.border_values[places + v * step] for v in range(self.tables.moving)])
+        return np.stack([self.border_values[0][places + v * step] for v in range(self.tables.moving)])
 
     def face_array(self, q):
-        return self.border_values, self.tables.face_nodes.size * self.lanes
+        return self.border_values[0], self.tables.face_nodes.size * self.lanes
 
     def stage_loop(self, q, out, k, q0, row, number=0):
-        return self.loop_of(self._kernel("tensor", self.source.stage_text), *self.halo, q, *self.before(), *self.updated(q, out, k, q0, row),
+        here, there = self.border_values[::-1 if number % 2 and self.hands_on else 1]
+        shares = [self.share_array, self.share_places] if self.captures_shocks else []
+        return self.loop_of(self._kernel("tensor", self.source.stage_text), *self.halo, q, here, there, *self.borders.moves,
+                          self.hands_on and not row.last, *shares, *self.updated(q, out, k, q0, row),
                           self.geometry, self.tiled_values, *self.others(), *self.numbers_of(row, number))
-
-    def before(self):
-        """The arrays that the loops before a stage's last one have filled."""
-        return self.border_values, *([self.share_array, self.share_places] if self.captures_shocks else [])
 
     def check_arguments(self, q, number, exponent):
         return q, self.tables.owned, self.geometry, self.tiled_values, self.clock, number

@@ -1,18 +1,18 @@
 """Text of the kernels of tensor-product DG on tiles: fluxes and products one axis after the other, line by line.
 
 A stage has two loops over the tiles.  The first puts the state's values at the points of the faces between two pieces of tiles
-into the array `borders`.  The second computes for each piece the values at all face points, by products along lines, into the
-array `faces` [tile, variable, face point, lane], which fits the second-level cache, and copies to them those at the borders that
-the piece reads.  Then it evaluates the face fluxes of a tile, whose outside values it gathers from that array; for each axis and
-each of its lines the fluxes at the line's nodes, and one product with them and with the face fluxes at both ends; then sources,
-capacity and update.
+into the array `borders`; in most problems the stage before has done so.  The second computes for each piece the values at all
+face points, by products along lines, into the array `faces` [tile, variable, face point, lane], which fits the second-level
+cache, and copies to them those at the borders that the piece reads.  Then it evaluates the face fluxes of a tile, whose outside
+values it gathers from that array; for each axis and each of its lines the fluxes at the line's nodes, and one product with them
+and with the face fluxes at both ends; then sources, capacity and update; then the new state's values at the borders.
 """
 from ....physics.pointwise import picked
 from .kernel_source import indented
+from .piece_borders import tiles_of_piece
 from .shock_source import ShockText
 from .split_source import SplitText
 from .stage_source import CLOCK, TIMES, UPDATED, StageSource
-from .tile_source import tiles_in_cache
 
 
 class TensorSource(StageSource):
@@ -28,7 +28,7 @@ class TensorSource(StageSource):
         if tables.volume_flux is not None:
             self.split = SplitText(self) if tables.sensor is None else ShockText(self)
         super().__init__(tables, dtype)
-        self.affine, self.result_rows, self.piece = tables.affine, self.N, tiles_in_cache(tables, dtype)
+        self.affine, self.result_rows, self.piece = tables.affine, self.N, tiles_of_piece(tables, dtype)
 
     def row_counts(self):
         V, d = self.V, self.d
@@ -88,20 +88,24 @@ class TensorSource(StageSource):
         return [f"for o in range({n ** (self.d - 1 - k)}):",
                 f"    {call}, {to}, {first} + o*{n ** k * L}, {n ** k}, {source}, {start} + o*{n ** (k + 1) * L})"]
 
-    def trace_text(self):
-        """The loop that computes the values at the points of the faces between two pieces, and at joins."""
+    def at_borders(self, state, borders):
+        """Lines that put the values of a tile of this state at the faces between two pieces, and at joins, into this array."""
         L, V, M, F, S, lines = self.L, self.V, self.M, self.F, self.F * self.M, []
         for f in range(F):
             k, side = divmod(f, 2)
             end = self.ends_along(k, f"end_{k}(ENDS[{side * self.n}:]", "w", f"{self.at['FL']} + v*{M * L}",
-                                  "state", f"(tile*{V} + v)*{self.N * L}")
+                                  state, f"(tile*{V} + v)*{self.N * L}")
             lines += [f"begin, end = border_start[tile*{F} + {f}], border_start[tile*{F} + {f + 1}]",
                       "if begin < end:", f"    for v in range({self.moving}):", *indented(end, 2),
                       "for border in range(begin, end):", "    at, to = moves[2*border], moves[2*border + 1]",
                       f"    for v in range({self.moving}):", f"        for j in range({M}):",
-                      f"            borders[to + (v*{S} + j)*{L}] = w[{self.at['FL']} + at + (v*{M} + j)*{L}]"]
+                      f"            {borders}[to + (v*{S} + j)*{L}] = w[{self.at['FL']} + at + (v*{M} + j)*{L}]"]
+        return lines
+
+    def trace_text(self):
+        """The loop that does so."""
         return self.module("values at the faces", f"{self.scratch}, state, borders, border_start, moves",
-                           ["for tile in range(first, last):", *indented(lines)])
+                           ["for tile in range(first, last):", *indented(self.at_borders("state", "borders"))])
 
     def face_values(self):
         """Lines that fill `faces` with the values of a piece's own tiles, and with those at the borders that it reads."""
@@ -116,8 +120,9 @@ class TensorSource(StageSource):
 
     def stage_text(self):
         tile = [*self.load_tile(), *self.faces(), *self.boundaries(),
-                *self.divergence(), *self.finish(), *self.update()]
-        inputs = "state, borders, shares, share_places" if self.t.sensor else "state, borders"
+                *self.divergence(), *self.finish(), *self.update(),
+                "if fills:", *indented(self.at_borders("out", "next_borders"))]
+        inputs = "state, borders, next_borders, border_start, moves, fills" + ", shares, share_places" * bool(self.t.sensor)
         return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, {inputs}, out, register, start, geometry,
            tiled_values, values, elements, exterior, neighbour, patch_start, patches, outside, table,
            face_numbers, given, {CLOCK}""",
@@ -160,13 +165,8 @@ class TensorSource(StageSource):
                                q=("Q", 0, f" + point*{L}", N), m=self.parameters("volume", "point"), **places)
         return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n}):",
                 f"            point = (o*{n} + j)*{step} + i", *indented([*bring, *body], 3),
-                *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
                 f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.flowing}, w, {self.at['FV']},",
                 f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
-
-    def prefetch_following(self, turn):
-        """Lines, once for each line of nodes, that ask for a share of the state of the next piece's tile."""
-        return self.prefetch_part(["state"], "(tile + size)", turn, self.d * self.n ** (self.d - 1))
 
     def finish(self):
         function = self.t.functions.finish if self.affine else self.t.functions.collect

@@ -9,10 +9,10 @@ PIECE = 32               # tiles that a thread takes at a time, at most
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 
-def tiles_in_cache(tables, dtype):
-    """The tiles of a piece whose unknowns and values at the faces fit the second-level cache."""
+def tiles_in_cache(tables, dtype, least=2):
+    """The tiles of a piece whose unknowns and values at the faces fit the second-level cache, but not fewer than `least`."""
     bytes_of_tile = tables.variables * (tables.rows + tables.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
-    return max(2, min(PIECE, CACHED // bytes_of_tile))
+    return max(least, min(PIECE, CACHED // bytes_of_tile))
 
 
 class TileSource(KernelSource):
@@ -31,7 +31,8 @@ class TileSource(KernelSource):
     QL, QR   the state on both sides of a face at a point
     RHS      operands of the products, (variable, operand): fluxes at the points, what these are reduced to, jumps at the faces
     W, WQ    dq/dt and the state at the points where the capacity divides, if it varies inside of elements
-    R        dq/dt, (variable, unknown);  K: the register and q0 at one unknown;  S: wave speed normal to each face"""
+    R        dq/dt, (variable, unknown);  S: wave speed normal to each face
+    K        register and q0 at one unknown, then register and state after the stage"""
 
     scratch = "w, faces"
 

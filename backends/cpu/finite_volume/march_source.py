@@ -298,5 +298,5 @@ def run(counts, pieces, slab_places, found, w, {', '.join(ARGUMENTS)}):
 # with_register: whether the stepper has one;  A to C: the row of its table
 ARGUMENTS = ("state", "out", "tendency", "start", "register", "parameters", "sides", "count", "columns", "row_shift", "wrap",
              "row_stride", "variable_stride", "m_row_stride", "margin", "lower_x", "h_x", "lower_rows", "h_rows", "k_x",
-             "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "u_", "w_",
-             "alpha", "beta", "B", "C")
+             "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "with_register", "A", "v_", "u_",
+             "w_", "alpha", "beta", "B", "C")
