@@ -47,7 +47,7 @@ class ShockText(SplitText):
         s = self.source
         L, F, axes = s.L, s.F, range(s.d)
         last, place = F + 1, s.lane("S", F + 1)
-        pairs = [line for k in axes for line in self.lines(k, self.pairs(k))]
+        pairs = [line for k in axes for line in self.lines(k, self.pairs(k), (), self.prefetch(k))]
         gather = [f"copy(shares, tile*{L}, w, {s.at['S']})", f"for f in range({F}):",
                   f"    gather_share(shares, 0, share_places, (tile*{F} + f)*{L}, w, {s.at['S'] + L} + f*{L})",
                   *s.over_lanes(s.t.functions.beside, [place], own=("S", 0, "", 1), around=("S", 1, "", 1)),

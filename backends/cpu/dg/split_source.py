@@ -22,7 +22,7 @@ class SplitText:
         return [f"for row in range({s.V * s.N}):", *indented(s.lanes([f"w[{s.at['R']} + row*{s.L} + lane] = 0"]))]
 
     def axis(self, k):
-        return self.lines(k, self.pairs(k), self.single(k), self.lifted(k))
+        return self.lines(k, self.pairs(k), self.single(k), self.prefetch(k), self.lifted(k))
 
     def lines(self, k, at_nodes=(), at_ends=(), *after):
         """Lines of a loop over the lines of an axis: what is done at each node, at both ends, and then once."""
@@ -33,6 +33,10 @@ class SplitText:
         return [f"for o in range({n ** (s.d - 1 - k)}):", f"    for i in range({step}):",
                 f"        for j in {nodes!r}:", f"            point = (o*{n} + j)*{step} + i",
                 *indented(at_nodes, 3), *ends, *(line for lines in after for line in indented(lines, 2))]
+
+    def prefetch(self, k):
+        s = self.source
+        return s.prefetch_following(f"{k * s.n ** (s.d - 1)} + o*{s.n ** k} + i")
 
     def lifted(self, k):
         """Lines that add the face fluxes at both ends of a line."""

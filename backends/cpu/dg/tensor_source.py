@@ -165,8 +165,13 @@ class TensorSource(StageSource):
                                q=("Q", 0, f" + point*{L}", N), m=self.parameters("volume", "point"), **places)
         return [f"for o in range({n ** (d - 1 - k)}):", f"    for i in range({step}):", f"        for j in range({n}):",
                 f"            point = (o*{n} + j)*{step} + i", *indented([*bring, *body], 3),
+                *indented(self.prefetch_following(f"{k * n ** (d - 1)} + o*{step} + i"), 2),
                 f"        line_{k}(LINE, w, {self.at['R']} + (o*{n * step} + i)*{L}, {self.flowing}, w, {self.at['FV']},",
                 f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
+
+    def prefetch_following(self, turn):
+        """Lines, once for each line of nodes, that ask for a share of the state of the next piece's tile."""
+        return self.prefetch_part(["state"], "(tile + size)", turn, self.d * self.n ** (self.d - 1))
 
     def finish(self):
         function = self.t.functions.finish if self.affine else self.t.functions.collect
