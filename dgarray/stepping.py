@@ -83,7 +83,11 @@ class LSRK54:
 
 
 class RK4:
-    """The classical method: stages at q0 + dt r / 2, q0 + dt r / 2, q0 + dt r, weights 1/6, 1/3, 1/3, 1/6.  Kutta 1901."""
+    """The classical method: stages at q0 + dt r / 2, q0 + dt r / 2, q0 + dt r, weights 1/6, 1/3, 1/3, 1/6.  Kutta 1901.
+
+    dt r of a stage is the difference of the state after it and q0, so that k is written once and read once:
+    q = q0 + (q_1 - q0) / 3 + 2 (q_2 - q0) / 3 + (q_3 - q0) / 3 + dt r_4 / 6.  Where a limiter changes these states, r counts as
+    changed, too."""
 
     name, order = "rk4", 4
     stages = (Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, v=1 / 3, u=-1 / 3, w=1 / 3, alpha=1.0, C=0.5),
