@@ -2,7 +2,7 @@
 
 Every method here is a row of numbers per stage, applied to the state q, a register k and the state q0 at the step's start:
 
-    r = dq/dt at (q, t + c dt),   k = A k + v q + w dt r,   q = alpha q0 + beta q + B k + C dt r
+    r = dq/dt at (q, t + c dt),   k = A k + v q + u q0 + w dt r,   q = alpha q0 + beta q + B k + C dt r
 
 so a backend needs one kernel for all of them, and a method that has no use for k or q0 does not store it.
 """
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 # The update of a stage as sums of products: (factor, what it multiplies). The register first, then the state, which reads it.
-REGISTER = ("A", "k"), ("v", "q"), ("w", "r")
+REGISTER = ("A", "k"), ("v", "q"), ("u", "q0"), ("w", "r")
 STATE = ("alpha", "q0"), ("beta", "q"), ("B", "k"), ("C", "r")
 
 
 def updated(s, r, q, k=None, q0=None):
-    """(register, state) after a stage: k = A k + v q + w r,  q = alpha q0 + beta q + B k + C r.
+    """(register, state) after a stage: k = A k + v q + u q0 + w r,  q = alpha q0 + beta q + B k + C r.
 
     s holds the factors; r, q, k, q0 are numbers, arrays or traced values. Where s has no such factor, or k or q0 is None, the
     term is not there; without k the register is None."""
@@ -32,6 +32,8 @@ def updated(s, r, q, k=None, q0=None):
 
 
 class Stage(NamedTuple):
+    """A row of a table.  last: whether a step ends with it."""
+
     c: float = 0.0
     A: float = 0.0
     w: float = 0.0
@@ -40,24 +42,39 @@ class Stage(NamedTuple):
     B: float = 0.0
     C: float = 0.0
     v: float = 0.0
+    u: float = 0.0
+    last: bool = False
+
+    @property
+    def changes(self):
+        """Whether the register changes."""
+        return bool(self.w or self.v or self.u)
 
     @property
     def keeps(self):
-        """Whether the register changes."""
-        return bool(self.w or self.v)
+        """Whether it changes the register for a later stage of the step."""
+        return self.changes and not self.last
+
+    @property
+    def reads_k(self):
+        return bool(self.A if self.changes else self.B)
+
+    @property
+    def reads_q0(self):
+        return bool(self.alpha or self.changes and self.u)
 
     def terms(self, which, dt=1.0):
         """[(number, name of what it multiplies)] of the terms in REGISTER or STATE that are not zero; that of r = dq/dt has dt
         in it. None of the register where that does not change."""
         found = [(getattr(self, factor) * (dt if name == "r" else 1), name) for factor, name in which if getattr(self, factor)]
-        return found if which is STATE or self.keeps else []
+        return found if which is STATE or self.changes else []
 
 
 class LSRK54:
     """Five stages, fourth order, two registers.  Carpenter & Kennedy 1994, NASA TM 109112, solution 3."""
 
     name, order = "lsrk54", 4
-    stages = tuple(Stage(c=c, A=A, w=1.0, beta=1.0, B=B) for A, B, c in (
+    stages = tuple(Stage(c=c, A=A, w=1.0, beta=1.0, B=B, last=c > 0.9) for A, B, c in (
         (0.0, 1432997174477 / 9575080441755, 0.0),
         (-567301805773 / 1357537059087, 5161836677717 / 13612068292357, 1432997174477 / 9575080441755),
         (-2404267990393 / 2016746695238, 1720146321549 / 2090206949498, 2526269341429 / 6820363962896),
@@ -66,11 +83,16 @@ class LSRK54:
 
 
 class RK4:
-    """The classical method: stages at q0 + dt r / 2, q0 + dt r / 2, q0 + dt r, weights 1/6, 1/3, 1/3, 1/6.  Kutta 1901."""
+    """The classical method: stages at q0 + dt r / 2, q0 + dt r / 2, q0 + dt r, weights 1/6, 1/3, 1/3, 1/6.  Kutta 1901.
+
+    dt r of a stage is the difference of the state after it and q0, so that k is written once and read once:
+    q = q0 + (q_1 - q0) / 3 + 2 (q_2 - q0) / 3 + (q_3 - q0) / 3 + dt r_4 / 6.  Where a limiter changes these states, r counts as
+    changed, too."""
 
     name, order = "rk4", 4
-    stages = (Stage(c=0.0, A=0.0, w=1 / 6, alpha=1.0, C=0.5), Stage(c=0.5, A=1.0, w=1 / 3, alpha=1.0, C=0.5),
-              Stage(c=0.5, A=1.0, w=1 / 3, alpha=1.0, C=1.0), Stage(c=1.0, A=1.0, w=1 / 6, alpha=1.0, B=1.0))
+    stages = (Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, v=1 / 3, u=-1 / 3, w=1 / 3, alpha=1.0, C=0.5),
+              Stage(c=0.5, A=1.0, alpha=1.0, C=1.0),
+              Stage(c=1.0, A=1.0, v=1 / 3, u=-1 / 3, alpha=1.0, B=1.0, C=1 / 6, last=True))
 
 
 class SSP33:
@@ -78,7 +100,7 @@ class SSP33:
 
     name, order = "ssp33", 3
     stages = (Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=3 / 4, beta=1 / 4, C=1 / 4),
-              Stage(c=0.5, alpha=1 / 3, beta=2 / 3, C=2 / 3))
+              Stage(c=0.5, alpha=1 / 3, beta=2 / 3, C=2 / 3, last=True))
 
 
 class SSP54:
@@ -95,14 +117,14 @@ class SSP54:
               Stage(c=0.474542363121400, alpha=0.178079954393132, beta=0.821920045606868, C=0.544974750228521,
                     A=1.0, v=0.096059710526147, w=0.063692468666290),
               # 1e-15 less than in the paper, where the three shares add up to that much more than one.
-              Stage(c=0.935010630967653, beta=0.386708617503268, C=0.226007483236906, A=1.0, B=1.0))
+              Stage(c=0.935010630967653, beta=0.386708617503268, C=0.226007483236906, A=1.0, B=1.0, last=True))
 
 
 class SSP22:
     """Two stages, second order, strong stability preserving: Heun's method.  Shu & Osher 1988."""
 
     name, order = "ssp22", 2
-    stages = Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=1 / 2, beta=1 / 2, C=1 / 2)
+    stages = Stage(c=0.0, alpha=1.0, C=1.0), Stage(c=1.0, alpha=1 / 2, beta=1 / 2, C=1 / 2, last=True)
 
 
 class RK2:
@@ -111,7 +133,7 @@ class RK2:
     It is the second-order method in the code of Fuhry, Giuliani & Krivodonova 2014 (the paper calls it classical)."""
 
     name, order = "rk2", 2
-    stages = Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, alpha=1.0, C=1.0)
+    stages = Stage(c=0.0, alpha=1.0, C=0.5), Stage(c=0.5, alpha=1.0, C=1.0, last=True)
 
 
 class Taylor:
@@ -124,9 +146,9 @@ class Taylor:
 STEPPERS = {stepper.name: stepper for stepper in (LSRK54, RK4, SSP33, RK2, SSP22, SSP54)}
 
 
-def registers(stepper):
-    """How many arrays of the state's size a step needs, the state included: (states, k registers)."""
-    return 2 + any(s.alpha for s in stepper.stages), int(any(s.w or s.v for s in stepper.stages))
+def registers(stepper, in_place=False):
+    """How many arrays of the state's size a step needs, the state included: (states, k registers); in_place: see `sequence`."""
+    return 2 + (not in_place and any(s.alpha for s in stepper.stages)), int(any(s.changes for s in stepper.stages))
 
 
 def sequence(stepper, states, in_place=False):

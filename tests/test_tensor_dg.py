@@ -153,6 +153,24 @@ def test_kernels_and_arrays_agree(name, dim, order, nodes, warped, dtype, most):
     assert np.abs(q[0] - q[1]).max() < most * np.abs(q[1]).max()
 
 
+@pytest.mark.parametrize("dim, order, cells, stepper, options", [
+    (2, 2, (23, 19), "rk4", {}), (2, 1, (19, 17), "ssp33", {"positivity": True}), (3, 1, (7, 6, 5), "lsrk54", {})])
+def test_elements_of_several_pieces(dim, order, cells, stepper, options):
+    """Faces between the pieces of two threads: what a stage hands on to the next one, and what it does not with a limiter."""
+    law, uniform = laws(dim)["euler"]
+    mesh = mesh_of(dim, cells, warped=False, periodic=True)
+    sims = [dg.Simulation(mesh, law, dg.TensorDG(order, **options), initial=smooth(law, uniform), until=1.0, stepper=stepper,
+                          backend="numpy", kernels=kernels, threads=2, dt=1e-3) for kernels in ("fused", "array")]
+    q = []
+    for sim in sims:
+        state = sim.operator.state(sim.operator.project(sim.initial))
+        for step in range(3):
+            state = sim.operator.advance(state, step * 1e-3, 1e-3)
+        q.append(sim.operator.host(state))
+    assert len(sims[0].operator.operations.borders.rows)
+    assert np.abs(q[0] - q[1]).max() < 1e-13 * np.abs(q[1]).max()
+
+
 def own(q, n, x, t):
     """A condition of one's own, which looks at all that it may ask for."""
     return tuple(0.5 * c + 0.1 * np.sin(4 * x[1] + x[0]) * n[0] + t for c in q)

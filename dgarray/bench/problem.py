@@ -21,7 +21,7 @@ class Problem:
     def __init__(self, operator, initial=None, stepper=LSRK54):
         self.operator, self.stepper = operator, stepper
         initial = usual(operator) if initial is None else initial
-        arrays, with_k = registers(stepper)
+        arrays, with_k = registers(stepper, operator.operations.in_place)
         self.dofs = initial.size
         self.states = [operator.state(initial), *(operator.zeros() for _ in range(arrays - 1))]
         self.k = operator.zeros() if with_k else None

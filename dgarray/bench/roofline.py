@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.cpu.dg.edges import surface_of
+from ..backends.cpu.dg.piece_borders import between_pieces
 from ..methods.dg.set_operations import form_of
 from ..methods.dg.stage_program import kind_of, stage
 from ..methods.dg.tensor_tables import TensorTables
@@ -91,7 +92,7 @@ class Count:
 
     def __init__(self, tables, dtype, stepper):
         self.tables, self.functions, self.stepper = tables, tables.functions, stepper
-        self.real, self.needs_x = np.dtype(dtype).itemsize, tables.needs_x
+        self.dtype, self.real, self.needs_x = np.dtype(dtype), np.dtype(dtype).itemsize, tables.needs_x
         self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
         self.F, self.M = tables.face_nodes.shape
         self.W = len(tables.differentiation) * self.B              # operands of the derivatives, with sources in modal DG
@@ -144,16 +145,16 @@ class Count:
         """Numbers per element of the metrics of the volume."""
         return self.d ** 2
 
-    def update(self):
+    def update(self, stored="keeps"):
         """Cost of `dgarray.stepping.updated`, as means over the stages: (operations, arrays of the state's size read besides q,
-        arrays written)."""
+        arrays written). stored: by which stages k is written, a property of `dgarray.stepping.Stage`."""
         flops = reads = writes = 0
         for number, s in enumerate(self.stepper.stages):
             kept, terms = s.terms(REGISTER), s.terms(STATE)
             plain = sum(factor == 1 and name in ("q", "q0") for factor, name in terms)
             flops += 2 * len(terms) - 1 - plain + max(0, 2 * len(kept) - 1)
-            reads += bool(s.A or s.B and not kept) + bool(s.alpha and number)   # at the first stage q0 is the state
-            writes += 1 + s.keeps
+            reads += s.reads_k + (s.reads_q0 and number > 0)                # at the first stage q0 is the state
+            writes += 1 + getattr(s, stored)
         stages = len(self.stepper.stages)
         return flops * self.V * self.N / stages, reads / stages, writes / stages
 
@@ -214,14 +215,16 @@ class TensorCount(Count):
         return self.d ** 2 if self.tables.affine else self.d ** 2 * self.N
 
     def fused(self):
-        """Two loops: the values at the faces, and all else; each face from both sides."""
+        """Two loops: the values at the faces between pieces of tiles, and all else; each face from both sides."""
         update, reads, writes = self.update()
-        points = self.F * self.M
-        at_faces, index = self.V * points * self.real, 4 if self.tables.elements * self.V * max(points, self.N) < 2 ** 31 else 8
+        again, sides, lists = between_pieces(self.tables, self.dtype)          # tiles are read again for the first stage alone,
+        again /= 1 if self.tables.limits else len(self.stepper.stages)         # or where a limiter has changed the state
+        points, at_border = self.F * self.M, self.V * self.M * self.real
         flops = (self.traces() + self.volume() + self.at(self.functions.left, points) + self.boundary() + self.lift()
                  + self.finish() + update)
-        size = (self.state * (2 + reads + writes) + at_faces * 2 + self.tables.geometry_rows * self.real + points * index
-                + (self.P + self.tables.media.rows + self.inside * points) * self.real + self.F * 4 * bool(self.P))
+        size = (self.state * (1 + again + reads + writes) + 2 * sides * at_border + lists
+                + (self.tables.geometry_rows + self.P + self.tables.media.rows + self.inside * points) * self.real
+                + points * 4 + self.F * 4 * bool(self.P))
         return [Operation("stage", flops, size)]
 
 

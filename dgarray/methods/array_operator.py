@@ -72,7 +72,7 @@ class ArrayOperator(Operator):
     def states(self, state):
         """The arrays of a step: ([state, other arrays of its size], register k or None); see `dgarray.stepping`."""
         if self._others is None:
-            count, with_k = registers(self.stepper)
+            count, with_k = registers(self.stepper, self.operations.in_place)
             self._others, self._k = [self.zeros() for _ in range(count - 1)], self.zeros() if with_k else None
         return [state, *self._others], self._k
 

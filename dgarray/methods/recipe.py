@@ -46,7 +46,8 @@ class Recipe:
         self.dt, self.stage_times = dt, times
 
     def update(self, row, dt, r, q, out, k, q0):
-        """k = A k + v q + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has none."""
+        """k = A k + v q + u q0 + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has
+        none."""
         arrays = {"r": r, "q": q, "k": k, "q0": q0}
         for result, which in ((k, REGISTER), (out, STATE)):
             if terms := row.terms(which, dt):

@@ -74,7 +74,7 @@ def known(sim):
     mesh, method, backend, variables = sim.mesh, sim.method, sim.backend, len(sim.law.variables)
     places, unknowns = prod(mesh.cells) if mesh.structured else mesh.cell_count, method.unknowns_of_place(sim.problem)[0]
     state = variables * unknowns * places * backend.dtype.itemsize
-    states = {"state and registers": state * (2 if sim.stepper is OwnSteps else sum(registers(sim.stepper)) + 1)}
+    states = {"state and registers": state * (2 if sim.stepper is OwnSteps else sum(registers(sim.stepper, in_place=True)) + 1)}
     snapshot = state // unknowns if mesh.structured and not method.derivatives else state
     host, device = {"mesh": sum(held(mesh).values())}, {}
     transient = {}

@@ -12,11 +12,11 @@ Counted per element of Euler in 2D at order p = 3, with 10 modes, 12 face points
   memory               nothing more: what is moved between the kernels, 8 x 4 (2 x 12 + 10) bytes, stays in cache
 
 Bytes of memory for each unknown and stage of RK4, at p = 1 (3):
-  q read; k read but in the first stage, and written; q0 read but in the first stage, where it is q; q written     36
-  the line of the new q, and in the first stage of k, fetched before it is written (write-allocate)                10
+  q read and written; q0 read but in the first stage, where it is q; k written in the second, read in the last     26
+  the line of the new q, and in the second stage of k, fetched before it is written (write-allocate)               10
   gradients of an element, numbers of an edge and where its values lie                                              8.7 (3.2)
   q of the elements around a piece: 85 for 512, in lines of 8 elements of which few are wanted                      5.1
-Of these 60 (54) few are waited for, because they are asked for in time, some lines after the other: by the volume's kernel the
+Of these 50 (44) few are waited for, because they are asked for in time, some lines after the other: by the volume's kernel the
 elements around the piece, by that of the edges all that the update goes through, by the update the next piece's state.
 """
 

@@ -37,7 +37,7 @@ class EdgeSource(StageSource):
         """The kernels of a stage; calls: how many of them are called, fewer to see how long they take."""
         scratch, states, metrics, mass = ("faces, tendency", "state, out, register, start", "geometry, tiled_values",
                                           "mass_I, mass_P")
-        factors = "with_k, with_q0, A, alpha, beta, B, wdt, C, v_"
+        factors = "reads_k, keeps_k, reads_q0, A, alpha, beta, B, wdt, C, v_, u_"
         of_edges = "kinds, numbers, left, right, rows, outside, table, face_numbers"
         work = [f"volume(piece, first, last, w, {scratch}, halo_start, halo, state, D, I, T, {metrics}, t)",
                 f"edges(edge_start[piece], edge_start[piece + 1], first, w, faces, {states}, {of_edges}, t)",

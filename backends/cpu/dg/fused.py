@@ -70,7 +70,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     @staticmethod
     def piece_of(source, tiles, backend):
         """How many of the tiles a thread takes at a time."""
-        return max(1, min(source.piece, tiles // (SHARES * backend.threads)))
+        return max(1, min(source.piece, tiles // (SHARES * backend.threads) if backend.threads > 1 else tiles))
 
     def connect(self):
         """Find where elements have what they need of others."""
@@ -296,19 +296,20 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     stage_reads = ("state",)
 
     def stage_loop(self, q, out, k, q0, row, number=0):
-        return self.loop_of(self._kernel("nodal", self.source.stage_text), *self.halo, q, *self.updated(q, out, k, q0), self.R,
-                          self.EL, self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values, *self.others(),
-                          *self.numbers_of(k, row, number))
+        return self.loop_of(self._kernel("nodal", self.source.stage_text), *self.halo, q, *self.updated(q, out, k, q0, row),
+                          self.R, self.EL, self.I, self.T, self.mass_I, self.mass_P, self.geometry, self.tiled_values,
+                          *self.others(), *self.numbers_of(row, number))
 
     @staticmethod
-    def updated(q, out, k, q0):
-        """The arrays that a stage's update goes through: any array stands for one that it does not use."""
-        return out, out if k is None else k, q if q0 is None else q0
+    def updated(q, out, k, q0, row):
+        """The arrays that a stage's update goes through: another one stands for one that it does not use."""
+        return out, k if row.reads_k or row.keeps else out, q0 if row.reads_q0 else q
 
-    def numbers_of(self, k, row, number):
-        """The numbers that a stage's kernel takes: clock, stage there, whether the update uses k and q0, its factors."""
-        factors = row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v
-        return self.clock, number, k is not None, bool(row.alpha) or k is None, *map(self.backend.dtype.type, factors)
+    def numbers_of(self, row, number):
+        """The numbers that a stage's kernel takes: clock, stage there, whether the update reads k, keeps it, and reads q0; its
+        factors."""
+        factors = row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v, row.u
+        return self.clock, number, row.reads_k, row.keeps, row.reads_q0, *map(self.backend.dtype.type, factors)
 
     def others(self):
         """What a stage's kernel knows of other elements and of the boundary."""

@@ -41,7 +41,7 @@ class KernelStages:
         found = {name: each.buffers[1] if each.buffers else each.zeros() for name, each in self.operations.items()}
 
         def make():
-            own = {name: each.tile_operations(states[name], found[name], None, None, Stage(C=1.0))
+            own = {name: each.tile_operations(states[name], found[name], None, None, Stage(C=1.0, last=True))
                    for name, each in self.operations.items()}
             return self.backend.prepared([*self.copies_operations(states), *self.mortar_operations(states, 0), *of_sets(own)])
         self._lists.held("rhs", (*states.values(), *found.values()), make)()

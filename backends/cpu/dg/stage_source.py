@@ -9,9 +9,9 @@ from .prefetch import Prefetch
 from .tile_source import TileSource
 
 # The numbers of a stage, and what a kernel makes of them.
-CLOCK = "clock, number_of_stage, with_k, with_q0, A, w_, alpha, beta, B, C_, v_"
+CLOCK = "clock, number_of_stage, reads_k, keeps_k, reads_q0, A, w_, alpha, beta, B, C_, v_, u_"
 TIMES = "t = clock[1 + number_of_stage]", "wdt, C = w_*clock[0], C_*clock[0]"
-CALLED = {"v": "v_", "w": "wdt"}               # where a factor has another name there; both of r have dt in them
+CALLED = {"v": "v_", "u": "u_", "w": "wdt"}    # where a factor has another name there; both of r have dt in them
 UPDATED = "out", "register", "start"          # the arrays that the update goes through
 
 
@@ -152,25 +152,24 @@ class StageSource(TileSource, Prefetch):
                 *(product("from_mass", "mass_P", "W", of_w, "R", of_r) for of_r, of_w in pairs)]
 
     def update(self):
-        """Lines of the update, see `dgarray.stepping.updated`, for methods with k and q0 or one of the two; where there is
-        neither, alpha is 0 and q0 any array."""
-        return ["if with_k and with_q0:", *indented(self.update_with("A v w alpha beta B C", k=True, q0=True)),
-                "elif with_k:", *indented(self.update_with("A w beta B C", k=True)),
-                "else:", *indented(self.update_with("alpha beta C", q0=True))]
+        """Lines of the update, see `dgarray.stepping.updated`."""
+        return ["if reads_q0:", *indented(self.update_from("k", "q0")), "else:", *indented(self.update_from("k"))]
 
-    def update_with(self, factors, k=False, q0=False):
-        """The same with these factors, for methods with k and q0 or one of the two."""
-        L, N = self.L, self.N
-        places = {"r": self.lane("R", 0, f" + (v*{self.result_rows} + i)*{L}"), "q": self.lane("Q", 0, f" + (v*{N} + i)*{L}")}
-        places |= ({"q0": self.lane("K", 1)} if q0 else {}) | ({"k": self.lane("K", 0)} if k else {})
-        loads = [f"copy(register, at, w, {self.at['K']})"] * k + [f"copy(start, at, w, {self.at['K'] + L})"] * q0
-        stores = [f"copy(w, {self.at['K']}, register, at)"] * k + [f"copy(w, {self.at['K'] + L}, out, at)"]
-        return [f"for v in range({self.V}):", f"    for i in range({N}):",
-                f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
-                *indented([*loads, self.combined(places, factors.split()), *stores], 2)]
+    def update_from(self, *arrays):
+        """The same from these arrays, beside r and q; zero stands for k where a stage does not read it."""
+        L, N, (k, q0, kept, new) = self.L, self.N, (self.at["K"] + i * self.L for i in range(4))
+        places = {"r": self.lane("R", 0, f" + (v*{self.result_rows} + i)*{L}"), "q": self.lane("Q", 0, f" + (v*{N} + i)*{L}"),
+                  **{name: self.lane("K", row) for row, name in enumerate(arrays)}}
+        return [*self.lanes([f"w[{k} + lane] = 0"]), f"for v in range({self.V}):",
+                f"    for i in range({N}):", f"        at = tile*{self.V * N * L} + (v*{N} + i)*{L}",
+                "        if reads_k:", f"            copy(register, at, w, {k})",
+                *[f"        copy(start, at, w, {q0})"] * ("q0" in arrays),
+                f"        {self.combined(places)}",
+                "        if keeps_k:", f"            copy(w, {kept}, register, at)",
+                f"        copy(w, {new}, out, at)"]
 
-    def combined(self, places, factors):
-        """The line that combines what lies at these places with these factors, and leaves register and new state in K."""
+    def combined(self, places):
+        """The line that combines what lies at these places, and leaves register and new state in K."""
         nodes, steps, given = [], [places["r"].step, places["q"].step, ""], []
 
         def node(*what):
@@ -180,17 +179,15 @@ class StageSource(TileSource, Prefetch):
         def total(terms):
             products = []
             for factor, name in terms:
-                if factor in factors:
-                    given.append(CALLED.get(factor, factor))
-                    products.append(node("multiply", node("given", len(given) - 1), values[name]))
+                if name not in values:
+                    continue
+                given.append(CALLED.get(factor, factor))
+                products.append(node("multiply", node("given", len(given) - 1), values[name]))
             return reduce(lambda a, b: node("add", a, b), products)
         values = {name: node("load", place.at, steps.index(place.step)) for name, place in places.items()}
-        outputs, targets = [], []
-        if "k" in places:
-            values["k"] = total(REGISTER)
-            outputs, targets = [values["k"]], [(places["k"].at, 2)]
-        outputs.append(total(STATE))
-        targets.append((self.lane("K", 1).at, 2))
+        values["k"] = total(REGISTER)
+        outputs = [values["k"], total(STATE)]
+        targets = [(self.lane("K", row).at, 2) for row in (2, 3)]
         text = f"{tuple(nodes)}, {outputs}, {targets}, np.{self.dtype}, vectors=True"
         name = f"update_{sha256(text.encode()).hexdigest()[:8]}"
         self.functions[name] = text, ["the update of a Runge-Kutta stage"]

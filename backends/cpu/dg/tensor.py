@@ -1,4 +1,4 @@
-"""Tensor-product DG on the CPU: two loops for a stage, for the values at the faces and for all else."""
+"""Tensor-product DG on the CPU: two loops for a stage, for values at some faces and for all else."""
 from functools import cached_property
 
 import numpy as np
@@ -8,11 +8,13 @@ from ....methods.operation import Operation
 from ..limiter.tensor import TensorLimiterFused
 from ..simd.tiles import aligned
 from .fused import NodalFused
+from .piece_borders import PieceBorders
 from .tensor_source import TensorSource
 
 
 class TensorFused(NodalFused, TensorOperations):
-    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane].
+    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane]: in the cache of a
+    thread those of a piece, in memory, `border_values`, those of the faces between two pieces.
 
     With shock capturing the share of finite volumes in each element is found in a loop before the stage's."""
 
@@ -22,7 +24,7 @@ class TensorFused(NodalFused, TensorOperations):
     in_place = True          # a tile reads nothing of other tiles but values at the faces
 
     def connect(self):
-        self.exterior, self.halo = self._exterior(self.tables.face_nodes.size), (np.zeros(1, int),)
+        self.exterior, self.halo = self.tiled(self.borders.exterior()), (self.borders.start[:-1],)
         self.neighbour = self.share_places = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
         if self.captures_shocks and self.tables.join_faces:
             places, rows = self.tables.mesh.neighbour_cell.astype(np.int32), self.tables.join_faces.faces
@@ -32,12 +34,23 @@ class TensorFused(NodalFused, TensorOperations):
         self.patches = self._patches()
 
     @cached_property
-    def faces_values(self):
-        return aligned(self.all_tiles * self.lanes * self.tables.variables * self.tables.face_nodes.size, self.backend.dtype)
+    def borders(self):
+        return PieceBorders(self)
+
+    @cached_property
+    def border_values(self):
+        """Two arrays, which stages read in turns."""
+        return [aligned(self.borders.start[-1] * self.borders.size, self.backend.dtype) for _ in range(2)]
+
+    @property
+    def hands_on(self):
+        """Whether a stage fills one of them for the next stage: where nothing changes the new state before, and nobody but
+        elements reads them."""
+        return self.tables.limits is None and not self.tables.join_faces and self.copies is None
 
     @staticmethod
     def scratch_sizes(source, piece, around):
-        return source.size,
+        return source.size, (piece + around) * source.V * source.height
 
     def _matrices(self):
         return (np.zeros((1, 1)),) * 4
@@ -59,7 +72,8 @@ class TensorFused(NodalFused, TensorOperations):
     def tile_operations(self, q, out, k, q0, row, number=0):
         before = []
         if not self.tables.join_faces:          # joins have them before
-            before = [*([self.shares_operation(q)] if self.captures_shocks else []), self.values_operation(q)]
+            before = [*([self.shares_operation(q)] if self.captures_shocks else []),
+                      *([] if number and self.hands_on else [self.values_operation(q)])]
         return [*before, *super().tile_operations(q, out, k, q0, row, number)]
 
     @property
@@ -74,8 +88,12 @@ class TensorFused(NodalFused, TensorOperations):
 
     def values_operation(self, q, copies=None):
         trace = self._kernel("traces", self.source.trace_text)
-        loop = self.over_all_tiles(self.loop_of(trace, q, self.faces_values), copies)
-        return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.faces_values.nbytes})
+        loop = self.over_all_tiles(self.loop_of(trace, q, self.border_values[0], *self.borders.moves), copies)
+        return Operation("values at faces", loop=loop, reads=("state",), writes={"values at faces": self.face_bytes})
+
+    @property
+    def face_bytes(self):
+        return self.border_values[0].nbytes
 
     def over_all_tiles(self, loop, copies):
         """The loop over the tiles of copies of other parts' elements, too; copies True: over these alone, False: not over
@@ -89,22 +107,21 @@ class TensorFused(NodalFused, TensorOperations):
         return [self.values_operation(q, copies)]
 
     def face_places(self, rows, corners=None):
-        return self.places_in_tiles(rows, self.tables.points_of(rows[:, 1], corners), self.tables.face_nodes.size)
+        return self.borders.at_joins(rows, corners)
 
     def values_at(self, places):
         step = self.tables.face_nodes.size * self.lanes
-        return np.stack([self.faces_values[places + v * step] for v in range(self.tables.moving)])
+        return np.stack([self.border_values[0][places + v * step] for v in range(self.tables.moving)])
 
     def face_array(self, q):
-        return self.faces_values, self.tables.face_nodes.size * self.lanes
+        return self.border_values[0], self.tables.face_nodes.size * self.lanes
 
     def stage_loop(self, q, out, k, q0, row, number=0):
-        return self.loop_of(self._kernel("tensor", self.source.stage_text), q, *self.before(), *self.updated(q, out, k, q0),
-                          self.geometry, self.tiled_values, *self.others(), *self.numbers_of(k, row, number))
-
-    def before(self):
-        """The arrays that the loops before a stage's last one have filled."""
-        return self.faces_values, *([self.share_array, self.share_places] if self.captures_shocks else [])
+        here, there = self.border_values[::-1 if number % 2 and self.hands_on else 1]
+        shares = [self.share_array, self.share_places] if self.captures_shocks else []
+        return self.loop_of(self._kernel("tensor", self.source.stage_text), *self.halo, q, here, there, *self.borders.moves,
+                          self.hands_on and not row.last, *shares, *self.updated(q, out, k, q0, row),
+                          self.geometry, self.tiled_values, *self.others(), *self.numbers_of(row, number))
 
     def check_arguments(self, q, number, exponent):
         return q, self.tables.owned, self.geometry, self.tiled_values, self.clock, number

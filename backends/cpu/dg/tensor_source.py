@@ -1,16 +1,18 @@
 """Text of the kernels of tensor-product DG on tiles: fluxes and products one axis after the other, line by line.
 
-A stage has two loops over the tiles.  The first puts the state's values at the face points, by products along lines, into the
-array `faces` [tile, variable, face point, lane].  The second evaluates the face fluxes of a tile, whose outside values it
-gathers from that array; then for each axis and each of its lines the fluxes at the line's nodes, and one product with them and
-with the face fluxes at both ends; then sources, capacity and update.
+A stage has two loops over the tiles.  The first puts the state's values at the points of the faces between two pieces of tiles
+into the array `borders`; in most problems the stage before has done so.  The second computes for each piece the values at all
+face points, by products along lines, into the array `faces` [tile, variable, face point, lane], which fits the second-level
+cache, and copies to them those at the borders that the piece reads.  Then it evaluates the face fluxes of a tile, whose outside
+values it gathers from that array; for each axis and each of its lines the fluxes at the line's nodes, and one product with them
+and with the face fluxes at both ends; then sources, capacity and update; then the new state's values at the borders.
 """
 from ....physics.pointwise import picked
 from .kernel_source import indented
+from .piece_borders import tiles_of_piece
 from .shock_source import ShockText
 from .split_source import SplitText
 from .stage_source import CLOCK, TIMES, UPDATED, StageSource
-from .tile_source import PIECE
 
 
 class TensorSource(StageSource):
@@ -21,20 +23,18 @@ class TensorSource(StageSource):
 
     split   the text of the volume term of the split form, a `SplitText`; None in weak form"""
 
-    scratch = "w"
-
     def __init__(self, tables, dtype):
         self.n, self.split = len(tables.cell.x), None
         if tables.volume_flux is not None:
             self.split = SplitText(self) if tables.sensor is None else ShockText(self)
         super().__init__(tables, dtype)
-        self.affine, self.result_rows, self.piece = tables.affine, self.N, PIECE
+        self.affine, self.result_rows, self.piece = tables.affine, self.N, tiles_of_piece(tables, dtype)
 
     def row_counts(self):
         V, d = self.V, self.d
         counts = {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
                   "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
-                  "K": 2, "S": self.F}
+                  "K": 4, "S": self.F}
         return counts | (self.split.row_counts() if self.split else {})
 
     def more(self):
@@ -75,38 +75,62 @@ class TensorSource(StageSource):
         names = {"n": ("normals", 0, f" + f*{d * L}", 0, d), "s": ("scale", 0, f" + f*{L}", 0, 1)}
         return self.metrics(function, names, f"(f*{self.M} + j)", self.F * self.M, "FACE_POINTS")
 
-    # The loop that fills `faces`.
+    # The values at the faces.
 
     def ends(self, to, first, source, start):
         """Lines that put a variable's values at the face points into rows from `first` on; its nodes begin at `start`."""
-        L, n, lines = self.L, self.n, []
-        for k in range(self.d):
-            lines += [f"for o in range({n ** (self.d - 1 - k)}):",
-                      f"    ends_{k}(ENDS, {to}, {first} + ({2 * k * self.M} + o*{n ** k})*{L}, {n ** k},",
-                      f"           {source}, {start} + o*{n ** (k + 1) * L})"]
+        return [line for k in range(self.d) for line in self.ends_along(
+            k, f"ends_{k}(ENDS", to, f"{first} + {2 * k * self.M * self.L}", source, start)]
+
+    def ends_along(self, k, call, to, first, source, start):
+        """The same for one axis, by this call, of which the beginning is given."""
+        L, n = self.L, self.n
+        return [f"for o in range({n ** (self.d - 1 - k)}):",
+                f"    {call}, {to}, {first} + o*{n ** k * L}, {n ** k}, {source}, {start} + o*{n ** (k + 1) * L})"]
+
+    def at_borders(self, state, borders):
+        """Lines that put the values of a tile of this state at the faces between two pieces, and at joins, into this array."""
+        L, V, M, F, S, lines = self.L, self.V, self.M, self.F, self.F * self.M, []
+        for f in range(F):
+            k, side = divmod(f, 2)
+            end = self.ends_along(k, f"end_{k}(ENDS[{side * self.n}:]", "w", f"{self.at['FL']} + v*{M * L}",
+                                  state, f"(tile*{V} + v)*{self.N * L}")
+            lines += [f"begin, end = border_start[tile*{F} + {f}], border_start[tile*{F} + {f + 1}]",
+                      "if begin < end:", f"    for v in range({self.moving}):", *indented(end, 2),
+                      "for border in range(begin, end):", "    at, to = moves[2*border], moves[2*border + 1]",
+                      f"    for v in range({self.moving}):", f"        for j in range({M}):",
+                      f"            {borders}[to + (v*{S} + j)*{L}] = w[{self.at['FL']} + at + (v*{M} + j)*{L}]"]
         return lines
 
     def trace_text(self):
-        """The loop that computes the values at the face points."""
-        lines = self.ends("faces", f"(tile*{self.V} + v)*{self.F * self.M * self.L}",
-                          "state", f"(tile*{self.V} + v)*{self.N * self.L}")
-        return self.module("the values at the faces", f"{self.scratch}, state, faces",
-                           ["for tile in range(first, last):", f"    for v in range({self.moving}):", *indented(lines, 2)])
+        """The loop that does so."""
+        return self.module("values at the faces", f"{self.scratch}, state, borders, border_start, moves",
+                           ["for tile in range(first, last):", *indented(self.at_borders("state", "borders"))])
+
+    def face_values(self):
+        """Lines that fill `faces` with the values of a piece's own tiles, and with those at the borders that it reads."""
+        L, V, S = self.L, self.V, self.F * self.M
+        ends = self.ends("faces", f"((tile - first)*{V} + v)*{S * L}", "state", f"(tile*{V} + v)*{self.N * L}")
+        return ["for tile in range(first, last):", f"    for v in range({self.moving}):", *indented(ends, 2),
+                f"to, at = (last - first)*{V * S}, halo_start[piece]*{V * S}",
+                f"for row in range((halo_start[piece + 1] - halo_start[piece])*{V * S}):",
+                f"    copy(borders, (at + row)*{L}, faces, (to + row)*{L})"]
 
     # The loop of a stage.
 
     def stage_text(self):
-        tile = ["following = min(tile + 1, last - 1)", *self.load_tile(), *self.faces(), *self.boundaries(),
-                *self.divergence(), *self.finish(), *self.update()]
-        inputs = "state, faces, shares, share_places" if self.t.sensor else "state, faces"
-        return self.module("a Runge-Kutta stage", f"""{self.scratch}, {inputs}, out, register, start, geometry,
+        tile = [*self.load_tile(), *self.faces(), *self.boundaries(),
+                *self.divergence(), *self.finish(), *self.update(),
+                "if fills:", *indented(self.at_borders("out", "next_borders"))]
+        inputs = "state, borders, next_borders, border_start, moves, fills" + ", shares, share_places" * bool(self.t.sensor)
+        return self.module("a Runge-Kutta stage", f"""{self.scratch}, halo_start, {inputs}, out, register, start, geometry,
            tiled_values, values, elements, exterior, neighbour, patch_start, patches, outside, table,
            face_numbers, given, {CLOCK}""",
-                           [*TIMES, "for tile in range(first, last):", *indented(tile)])
+                           [*TIMES, *self.face_values(), "for tile in range(first, last):", *indented(tile)])
 
     def faces(self):
         M, S, L, function = self.M, self.F * self.M, self.L, self.left
-        own = [f"copy(faces, ((tile*{self.V} + {v})*{S} + f*{M} + j)*{L}, w, {self.at['QL'] + v * L})"
+        own = [f"copy(faces, (((tile - first)*{self.V} + {v})*{S} + f*{M} + j)*{L}, w, {self.at['QL'] + v * L})"
                for v in range(self.moving)]
         bring, places = self.at_face_point(function)
         body = self.over_lanes(function, self.face_targets(), l=("QL", 0, "", 1), r=("QR", 0, "", 1), **places,
@@ -119,7 +143,7 @@ class TensorSource(StageSource):
 
     def own_at_faces(self):
         S = self.F * self.M
-        return "faces", f"tile*{self.V * S * self.L}", S * self.L
+        return "faces", f"(tile - first)*{self.V * S * self.L}", S * self.L
 
     def face_targets(self):
         return [self.lane("FL", v * self.F * self.M, f" + (f*{self.M} + j)*{self.L}") for v in range(self.flowing)]
@@ -146,19 +170,8 @@ class TensorSource(StageSource):
                 f"               w, {self.at['FL']} + ({2 * k * M} + o*{step} + i)*{L})"]
 
     def prefetch_following(self, turn):
-        """Lines, once for each line of nodes, that ask for a share of what the next tile reads: its state, and the values on
-        both sides of its faces."""
-        L, V, S = self.L, self.V, self.F * self.M
-        turns = self.d * self.n ** (self.d - 1)
-        points = -(-S // turns)
-        lines = self.prefetch_part(["state"], "following", turn, turns)
-        count = -(-self.cache_lines(V * S) // turns)
-        lines.append(f"prefetch(faces, following*{V * S * L} + ({turn})*{count * 64 // self.dtype.itemsize}, {count})")
-        return [*lines, f"for c in range(({turn})*{points}, min(({turn} + 1)*{points}, {S})):",
-                "    for half in range(2):",
-                f"        at = exterior[(following*{S} + c)*{L} + half*{L // 2}]",
-                f"        for v in range({V}):",
-                f"            prefetch(faces, at + v*{S * L}, 1)"]
+        """Lines, once for each line of nodes, that ask for a share of the state of the next piece's tile."""
+        return self.prefetch_part(["state"], "(tile + size)", turn, self.d * self.n ** (self.d - 1))
 
     def finish(self):
         function = self.t.functions.finish if self.affine else self.t.functions.collect
@@ -224,7 +237,8 @@ class TensorSource(StageSource):
                  f"LINE = np.array({sum(both, [])}, np.{self.dtype})"]
         for k in range(self.d):
             step = n ** k
-            lines += [f"ends_{k} = lines.along(np.{self.dtype}, 2, [({n}, {step}, 1)], ({M}, 1))",
+            lines += [*(f"{name}_{k} = lines.along(np.{self.dtype}, {rows}, [({n}, {step}, 1)], ({M}, 1))"
+                        for name, rows in (("ends", 2), ("end", 1))),
                       f"line_{k} = lines.along(np.{self.dtype}, {n}, [({n}, 1, {n}), (2, {M}, {S})], ({step}, {N}), "
                       f"add={k > 0})"]
         return lines + (self.split.definitions() if self.split else [])

@@ -2,11 +2,17 @@
 import numpy as np
 
 from ....physics.pointwise import picked
-from ..simd import expressions, matmul
+from ..simd import expressions, matmul, target
 from .kernel_source import KernelSource
 
 PIECE = 32               # tiles that a thread takes at a time, at most
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
+
+
+def tiles_in_cache(tables, dtype, least=2):
+    """The tiles of a piece whose unknowns and values at the faces fit the second-level cache, but not fewer than `least`."""
+    bytes_of_tile = tables.variables * (tables.rows + tables.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
+    return max(least, min(PIECE, CACHED // bytes_of_tile))
 
 
 class TileSource(KernelSource):
@@ -25,7 +31,8 @@ class TileSource(KernelSource):
     QL, QR   the state on both sides of a face at a point
     RHS      operands of the products, (variable, operand): fluxes at the points, what these are reduced to, jumps at the faces
     W, WQ    dq/dt and the state at the points where the capacity divides, if it varies inside of elements
-    R        dq/dt, (variable, unknown);  K: the register and q0 at one unknown;  S: wave speed normal to each face"""
+    R        dq/dt, (variable, unknown);  S: wave speed normal to each face
+    K        register and q0 at one unknown, then register and state after the stage"""
 
     scratch = "w, faces"
 
@@ -65,8 +72,7 @@ class TileSource(KernelSource):
         # The state at the points, and rows of a variable.
         self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
-        bytes_of_tile = self.V * (self.N + self.F * self.M) * self.L * self.dtype.itemsize
-        self.piece = max(2, min(PIECE, CACHED // bytes_of_tile)) if self.modal else PIECE
+        self.piece = tiles_in_cache(tables, dtype) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
         self.result_rows = padded(self.N)                # rows of a variable's dq/dt
 
@@ -82,7 +88,7 @@ class TileSource(KernelSource):
         modal = {"T": self.V * padded(points)} if self.modal else {}
         own_points = {"BQ": self.V * padded(self.B)} if self.t.interpolate is not None else {}
         return {"Q": self.V * self.N, "G": self.geometry_rows, "P": self.values_rows, "MR": len(self.P), "X": self.d,
-                "QL": self.V, "QR": self.V, "RHS": self.column * self.V, "R": padded(self.N) * self.V, "K": 2, "S": self.F,
+                "QL": self.V, "QR": self.V, "RHS": self.column * self.V, "R": padded(self.N) * self.V, "K": 4, "S": self.F,
                 "W": len(self.weighted) * of_variable, "WQ": of_state, **own_points, **modal}
 
     def places(self, media):

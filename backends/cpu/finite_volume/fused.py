@@ -135,7 +135,7 @@ class SweepsFused(Sweeps):
         return self.check_pass.run(q, q, [], t, 0.0, True)
 
     def stage(self, q, out, k, q0, t, dt, row):
-        numbers = row.A, row.v, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
+        numbers = row.A, row.v, row.u, row.w * dt, row.alpha, row.beta, row.B, row.C * dt
         if self.halo is not None:
             self.halo.send([q], -self.tables.dim)
         for one in self.parts_of_stage:
@@ -213,7 +213,7 @@ class Pass:
     def times(self, t, dt):
         return [t + share * dt for _, _, share in self.chain]
 
-    def run(self, q, out, t, t_check, k, last, dt=0.0, arrays=(), row=(0.0,) * 7, sent=False):
+    def run(self, q, out, t, t_check, k, last, dt=0.0, arrays=(), row=(0.0,) * 8, sent=False):
         """Compute `out` from q; the `Check` of it, whose rate is found in the last pass only. Where a part of a grid needs
         copies of q they are renewed meanwhile; sent: whether those that others need are on their way already.
 

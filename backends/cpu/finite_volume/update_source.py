@@ -7,7 +7,7 @@ from ..dg.kernel_source import indented
 from .march_source import MarchSource
 
 # What the factors of the update are called in the text; those of r = dq/dt have dt in them.
-FACTORS = {"A": "A", "v": "v_", "w": "w_", "alpha": "alpha", "beta": "beta", "B": "B", "C": "C"}
+FACTORS = {"A": "A", "v": "v_", "u": "u_", "w": "w_", "alpha": "alpha", "beta": "beta", "B": "B", "C": "C"}
 
 
 class UpdateSource(MarchSource):

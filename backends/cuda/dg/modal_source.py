@@ -174,7 +174,7 @@ def kernel({arguments}, elements, width):
                 f"at, column = e, np.uint64({D * B * self.groups * self.rows} + group*{self.rows})",
                 f"for _ in range({self.S}):",
                 *indented([*(f"b{v} = flux[at + np.uint64({v * self.S})*width]" for v in V), *sums, "at += width", advance]),
-                f"mode, keeps = group*{self.rows}, (w != zero) | (v != zero)"]
+                f"mode, changes = group*{self.rows}, (w != zero) | (v != zero) | (u != zero)"]
         changes, results = [], [f"r{v}" for v in V]
         if self.t.finishes:
             changes, results = self.compute(f.finish, dialect)
@@ -184,7 +184,7 @@ def kernel({arguments}, elements, width):
                     *(line for v in V for line in python_lines(f"at + np.uint64({v * self.N})*width", results[v]))]
             body += [f"if mode + {i} < {self.N}:", *indented(work)]
         arguments = ("state, out, register, start, flux, operator, matrix, points, geometry, clock, "
-                     "number, A, w, alpha, beta, B, C, v")
+                     "number, A, w, alpha, beta, B, C, v, u, keeps")
         return self.module("a Runge-Kutta stage", arguments, body, dialect)
 
     def rate(self):

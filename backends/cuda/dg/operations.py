@@ -3,7 +3,7 @@ import numpy as np
 
 from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
-from ....stepping import first, sequence
+from ....stepping import Stage, first, sequence
 from .layout import Layout
 
 STAGES = 8                # most stages of a stepper: the clock holds their times
@@ -82,7 +82,7 @@ class DeviceOperations(SetOperations):
     def rhs(self, q, t):
         out = self.zeros()
         self.set_clock(1.0, [t])
-        for launch in self._launches(q, out, None, q, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)).values():
+        for launch in self._launches(q, out, None, q, 0, factors(Stage(C=1.0))).values():
             launch()
         return out
 
@@ -124,8 +124,8 @@ class DeviceOperations(SetOperations):
 
 
 def factors(row):
-    """The factors of a `stepping.Stage` in the order of the kernels' arguments."""
-    return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v
+    """The factors of a `stepping.Stage` in the order of the kernels' arguments, and whether it keeps the register, 1 or 0."""
+    return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v, row.u, float(row.keeps)
 
 
 class Arriving:

@@ -24,9 +24,9 @@ C = f"""
 // One number of q for node n of variable v after the stage; r is dq/dt.
 __device__ __forceinline__ void update(const Stage& s, const real* q, real* out, real* k, const real* q0, offset at, real r) {{
     real kept = 0;
-    if (s.w != 0 || s.v != 0) {{
+    if (s.w != 0 || s.v != 0 || s.u != 0) {{
 {of_c(FIRST_R, "kept", 8, k="k[at]")}
-        k[at] = kept;
+        if (s.keeps != 0) k[at] = kept;
     }} else if (s.B != 0) {{
         kept = k[at];
     }}
@@ -50,6 +50,6 @@ def python_lines(at, r):
     def lines(which, total, **values):
         values = {"r": f"dt*{r}", "q": f"state[{at}]", "q0": f"start[{at}]"} | values
         return added(which, total, values, "{total} += {factor}*{value}", "if {factor} != zero:\n    ").splitlines()
-    return ["kept, total = zero, zero", "if keeps:", *(f"    {line}" for line in lines(FIRST_R, "kept", k=f"register[{at}]")),
-            f"    register[{at}] = kept", "elif B != zero:", f"    kept = register[{at}]",
+    return ["kept, total = zero, zero", "if changes:", *(f"    {line}" for line in lines(FIRST_R, "kept", k=f"register[{at}]")),
+            "    if keeps != zero:", f"        register[{at}] = kept", "elif B != zero:", f"    kept = register[{at}]",
             *lines(STATE, "total", k="kept"), f"out[{at}] = total"]

@@ -132,7 +132,7 @@ class SweepsCuda(Sweeps):
         self.launches.set_clock(dt, [t], t + dt)
         check = LARGEST if row is self.final else self.checks_for
         # A kernel gets q in place of a start that it does not need, which may have the memory of `out`.
-        self.launches.stage(q, out, q0 if row.alpha else q, k, self.tendency, row, check)
+        self.launches.stage(q, out, q0 if row.reads_q0 else q, k, self.tendency, row, check)
         if self.tables.repairs and not self.all_sound():
             self.repair_stage(q, out, k, t, dt, row)
 

@@ -125,7 +125,7 @@ class Launches:
 
     def stage(self, q, out, start, k, tendency, row, look):
         """Launch the kernels of a stage, one for each axis."""
-        factors = (self.backend.dtype.type(f) for f in (row.A, row.v, row.w, row.alpha, row.beta, row.B, row.C))
+        factors = (self.backend.dtype.type(f) for f in (row.A, row.v, row.u, row.w, row.alpha, row.beta, row.B, row.C))
         arrays = (q, out, start, q if k is None else k, tendency, self.parameters(self.plain), self.box, self.clock,
                   self.found[0])
         last = *factors, np.int32(look)

@@ -77,7 +77,7 @@ class ArrayStages:
         given, targets = arrays["q"] | arrays["k"] | arrays["q0"], arrays["out"] | arrays["k"]
 
         def numbers():
-            found = {name: value for name, value in row._asdict().items() if value}
+            found = {name: getattr(row, name) for name in stage_program.FACTORS if getattr(row, name)}
             found |= {name: found[name] * first.dt for name in ("w", "C") if name in found}
             return found | {"t": first.stage_times[number]}
         tasks = interpreter.tasks(given, targets, numbers)

@@ -74,7 +74,7 @@ class SetOperations(DGArrays, Recipe):
         return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
 
     def update_operations(self, q, out, k, q0, row, number=0):
-        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + w dt r and
+        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + u q0 + w dt r and
         out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
         return self.alone.update_operations({None: (q, out, k, q0)}, row, number)
 

@@ -7,7 +7,7 @@ from ...program.arrays import Trace, apply
 from ...program.listing import listing
 from ...stepping import REGISTER, STATE
 
-FACTORS = "A", "v", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
+FACTORS = "A", "v", "u", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
 
 
 class Sets:
@@ -50,13 +50,13 @@ def rhs(forms, joins=None):
 
 
 def stage(forms, row, joins=None):
-    """The program of a Runge-Kutta stage: r = dq/dt, then k = A k + v q + w r, out = alpha q0 + beta q + B k + C r.
+    """The program of a Runge-Kutta stage: r = dq/dt, then k = A k + v q + u q0 + w r, out = alpha q0 + beta q + B k + C r.
 
     row   the `Stage`, of which counts which factors are not zero: they are numbers of each run, those of r times dt
-    Outputs "out" and, where it changes, the register "k"."""
+    Outputs "out" and, where a later stage needs it, the register "k"."""
     sets, used = Sets(forms, joins), {name for name in FACTORS if getattr(row, name)}
     factors = {name: sets.trace.number(name) for name in FACTORS if name in used}
-    arrays = [name for name, needed in (("k", used & {"A", "B"}), ("q0", "alpha" in used)) if needed]
+    arrays = [name for name, needed in (("k", row.reads_k), ("q0", row.reads_q0)) if needed]
     found = {}
     for name, r in sets.tendencies().items():
         form = sets.forms[name]
@@ -69,13 +69,14 @@ def stage(forms, row, joins=None):
 
 
 def updated(row, r, q, s, k, q0):
-    """The components of the register and of the state after a stage, or of the state alone where the register does not change;
-    see `dgarray.stepping`."""
+    """The components of the register and of the state after a stage, or of the state alone where no later one needs the
+    register; see `dgarray.stepping`."""
     values, results = {"r": r, "q": q, "k": k, "q0": q0}, []
     for name, terms in (("k", REGISTER), ("out", STATE)):
         found = [(getattr(s, factor), values[what]) for factor, what in terms if getattr(row, factor)]
-        if name == "out" or row.keeps:
+        if name == "out" or row.changes:
             values[name] = [sum_of_products([(factor, components[v]) for factor, components in found]) for v in range(len(r))]
+        if name == "out" or row.keeps:
             results += values[name]
     return tuple(results)
 
@@ -91,7 +92,7 @@ def sum_of_products(terms):
 
 def kind_of(row):
     """A `Stage` with 1 for each factor that is not zero: stages of one kind have one program."""
-    return type(row)(**{name: 1.0 for name in FACTORS if getattr(row, name)})
+    return type(row)(**{name: 1.0 for name in FACTORS if getattr(row, name)}, last=row.last)
 
 
 def rate(forms, exponent):
