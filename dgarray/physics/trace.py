@@ -289,22 +289,30 @@ def _clip(value, a_min=None, a_max=None, *, min=None, max=None):
     return value if high is None else np.minimum(value, high)
 
 
-_PARAMETERS = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+_SIGNATURES = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+
+
+def _signature(function):
+    """({name: parameter}, names without *args and **kwargs) of a callable; those of functions and methods are kept, as Python
+    takes long to find them."""
+    kept, key = _SIGNATURES.get(type(function), {}), getattr(function, "__func__", function)
+    if type(key) is not FunctionType or key not in kept:
+        found = inspect.signature(function).parameters
+        found = found, tuple(p.name for p in found.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        if type(key) is not FunctionType:
+            return found
+        kept[key] = found
+    return kept[key]
 
 
 def parameters(function):
-    """{name: parameter} of a callable; those of functions and methods are kept, as Python takes long to find them."""
-    kept, key = _PARAMETERS.get(type(function), {}), getattr(function, "__func__", function)
-    if type(key) is not FunctionType:
-        return inspect.signature(function).parameters
-    if key not in kept:
-        kept[key] = inspect.signature(function).parameters
-    return kept[key]
+    """{name: parameter} of a callable."""
+    return _signature(function)[0]
 
 
 def arguments(function):
     """Names of the parameters of a function, bound method, partial or other callable, without *args and **kwargs."""
-    return tuple(p.name for p in parameters(function).values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return _signature(function)[1]
 
 
 def call(function, available, role=None):
