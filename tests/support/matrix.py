@@ -290,7 +290,8 @@ def levels_of(run):
 
 def observed(run):
     """The order that the errors on two meshes have, and these errors."""
-    fast = run.law in ("Euler", "MHD") and run.dim != "1D" or run.dim == "3D" and run.shape != "grid"
+    gas = run.law in ("Euler", "MHD") and (run.dim, run.shape) != ("1D", "grid")
+    fast = gas or run.dim == "3D" and run.shape != "grid"
     errors, levels, until = [], levels_of(run), 0.05 if fast else 0.1
     for cells in levels:
         # So that the error of time is small.
