@@ -14,8 +14,8 @@ from ..physics.boundary import prescribed
 from ..physics.capacity import times
 from ..physics.derivative import derivative, evaluated
 from ..physics.laws.law import Law, shown
-from ..physics.pointwise import components, record
-from ..physics.trace import call, parameters, trace
+from ..physics.pointwise import components
+from ..physics.trace import call, parameters, record, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
