@@ -3,7 +3,7 @@
 The blocks of a page run in order, in a folder of their own:
 python   in one namespace, with no figure open; a block that begins with `# name.py` is written to that file as well
 bash     the lines that begin with `dgarray`; benchmarks do not run, thousands of triangles become 400, and runs of the gallery
-         have few cells and end early: their cases run to the end in tests/test_cases.py
+         have few cells, order 1, array kernels, and end early: their cases run to the end in tests/test_cases.py
 text     right after one of these: what that block prints, or a part of it
 """
 import importlib
@@ -53,6 +53,11 @@ def commands(block):
                 yield words[1:]
 
 
+def has_order(name):
+    """Whether a ready case has an order."""
+    return "order" in inspect.signature(getattr(cases, name)).parameters
+
+
 def shortened(run, factor):
     """`Simulation.run` with times that are shorter by this factor."""
     def shorter(self, until=None, every=None, *arguments, **named):
@@ -90,6 +95,8 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
                 words = [re.sub(r"^elements=\d{4,}$", "elements=400", word) for word in words]
                 if early > 1:
                     words = [re.sub(r"^(cells|until)=\d{2,}$", r"\1=16", word) for word in words]
+                    if words[0] == "run" and has_order(words[1]):
+                        words += ["--order", "1", "--kernels", "array"]
                 words = [f"{float(word) / early:g}" if before == "--time" else word
                          for before, word in zip(["", *words], words)]
                 build_parser().parse_args(words)

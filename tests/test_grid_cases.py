@@ -68,13 +68,11 @@ def test_every_scheme_makes_steps(name, keywords, scheme):
     (1, "first-order", (64, 128), 0.8, {}), (1, "muscl", (64, 128), 1.9, {}),
     (1, "muscl", (32, 64), 1.9, {"travelling": False}), (1, "weno", (16, 32), 4.5, {}),
     (2, "first-order", (32, 64), 0.8, {}), (2, "muscl", (32, 64), 1.9, {}), (2, "weno", (8, 16), 4.5, {}),
-    (3, "first-order", (32, 64), 0.8, {}), (3, "muscl", (32, 64), 1.9, {"limiter": "mc"}),
     (3, "weno", (8, 16), 4.5, {})])
 def test_alfven_waves_converge(dim, scheme, cells, order, keywords):
-    """Observed orders of the mean error; steps of WENO are short, because its time stepper is of fourth order.
-
-    In 3D MUSCL with van Leer's limiter reaches its order on finer grids: 1.80 here, 1.89 from 64 to 128 cells."""
-    changes = {"cfl": 0.5} if scheme == "weno" else SWEEPS if dim == 3 and scheme == "muscl" else {}
+    """Observed orders of the mean error; steps of WENO are short, because its time stepper is of fourth order. Linear waves and
+    the runs of `matrix` have the other schemes in 3D."""
+    changes = {"cfl": 0.5} if scheme == "weno" else {}
     kernels = "array" if dim < 3 else "fused"
     errors, _ = l1_and_l2({"dim": dim, "scheme": scheme, **keywords}, cells, kernels, **changes)
     assert rates(errors)[-1] > order, errors
@@ -117,8 +115,6 @@ WAVES = [
     ("mhd", "entropy", 1, "muscl", (32, 64), (0.021494, 0.0053181), 3.6),
     ("mhd", "fast", 1, "weno", (32, 64), (8.042e-05, 4.664e-06), 12),
     ("mhd", "alfven", 1, "weno", (32, 64), (4.322e-05, 1.384e-06), 12),
-    ("mhd", "slow", 1, "weno", (32, 64), (8.493e-05, 2.709e-06), 12),
-    ("mhd", "entropy", 1, "weno", (32, 64), (6.374e-05, 2.006e-06), 12),
     ("euler", "sound", 1, "first-order", (32, 64), (0.01933, 0.005429), 1.8),
     ("euler", "entropy", 1, "first-order", (32, 64), (0.05235, 0.02671), 1.8),
     ("euler", "sound", 1, "muscl", (32, 64), (0.0050028, 0.0012007), 3.6),
@@ -143,7 +139,6 @@ WAVES = [
     ("euler", "entropy", 2, "muscl", (32, 64), (0.01546, 0.003706), 3.6),
     ("euler", "sound", 2, "weno", (32, 64), (2.158e-05, 1.421e-06), 12),
     ("euler", "entropy", 2, "weno", (32, 64), (3.646e-05, 1.149e-06), 12),
-    ("mhd", "slow", 3, "first-order", (32, 64), (0.1662, 0.09028), 1.8),
     ("mhd", "fast", 3, "muscl", (32, 64), (0.01431, 0.002878), 3.6),
     ("mhd", "fast", 3, "weno", (16, 32), (0.0009067, 2.935e-05), 12),
     ("euler", "sound", 3, "weno", (16, 32), (0.0009129, 2.948e-05), 12)]

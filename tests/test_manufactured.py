@@ -6,9 +6,8 @@ import dgarray as dg
 from dgarray.analysis import manufactured
 from dgarray.physics.derivative import derivative
 from dgarray.physics.laws.law import dot
-from dgarray.physics.pointwise import record
 from dgarray.physics.taylor import expand
-from dgarray.physics.trace import call, trace
+from dgarray.physics.trace import call, record, trace
 
 
 def everything(x):

@@ -201,13 +201,14 @@ def test_run_is_refused_before_anything_is_built(monkeypatch):
     sim = nodal(120, kernels="array", **ON_CPU)
     monkeypatch.setattr(ArrayBackend, "free_memory", lambda self: (999, None))
     with monkeypatch.context() as nothing:
-        nothing.setattr(dg.NodalDG, "discretise", lambda *a: pytest.fail("an operator was built"))
+        nothing.setattr(dg.NodalDG, "discretised", lambda *a: pytest.fail("an operator was built"))
         with pytest.raises(ValueError, match="this run needs at least .* of memory, but only 999 B are free"):
             sim.run(until=1e-3)
     need, built = sim.memory(1e-3).peak_host, []
-    discretise = dg.NodalDG.discretise
+    discretised = dg.NodalDG.discretised
     monkeypatch.setattr(ArrayBackend, "free_memory", lambda self: (int(0.8 * need), None))
-    monkeypatch.setattr(dg.NodalDG, "discretise", lambda self, mesh, *a: built.append(mesh) or discretise(self, mesh, *a))
+    monkeypatch.setattr(dg.NodalDG, "discretised",
+                        lambda self, problem, *a: built.append(problem.mesh) or discretised(self, problem, *a))
     with pytest.raises(ValueError, match=r"this run needs \d.* of memory, but only .* are free; most goes to .*state and reg"):
         nodal(120, kernels="array", **ON_CPU).run(until=1e-3)
     assert built and max(mesh.cell_count for mesh in built) < sim.mesh.cell_count

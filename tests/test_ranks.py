@@ -139,9 +139,12 @@ def run(name, kernels, dtype):
 SCRIPT = '''
 from problems import run
 import pickle, sys
-sim, *found = run(*sys.argv[2:5])
+path, *problems = sys.argv[1:]
+found = {}
+for problem in problems:
+    sim, *found[problem] = run(*problem.split())
 if sim.ranks is None or sim.ranks.part == 0:
-    with open(sys.argv[1], "wb") as file:
+    with open(path, "wb") as file:
         pickle.dump(found, file)
 '''
 
@@ -186,16 +189,16 @@ def finished(*arguments, folder, ranks=None):
     return ended(started(*arguments, folder=folder, ranks=ranks))
 
 
-def same(found, expected):
+def same(found, expected, problem):
     """All but integrals over the domain, which ranks add up, bit for bit."""
     (values, report), (given, told) = found, expected
-    assert values.keys() == given.keys()
+    assert values.keys() == given.keys(), problem
     for key, value in given.items():
-        assert equal(key[1], values[key], value), key
-    assert [report[key] for key in ("steps", "dt")] == [told[key] for key in ("steps", "dt")]
+        assert equal(key[1], values[key], value), (problem, key)
+    assert [report[key] for key in ("steps", "dt")] == [told[key] for key in ("steps", "dt")], problem
     for key in ("conserved", "l2_error", "error_estimate"):
         numbers, expected = (np.array(list(leaves(each[key])), float) for each in (report, told))
-        assert np.allclose(numbers, expected, rtol=1e-9, atol=1e-13, equal_nan=True), key
+        assert np.allclose(numbers, expected, rtol=1e-9, atol=1e-13, equal_nan=True), (problem, key)
 
 
 def equal(name, values, expected):
@@ -209,47 +212,38 @@ def leaves(value):
     return [leaf for each in value.values() for leaf in leaves(each)] if isinstance(value, dict) else [value]
 
 
-@pytest.mark.parametrize("name, kernels, dtype", [("mixed", "fused", "float64"), ("shock", "array", "float64"),
-                                                  ("medium", "fused", "float32"), ("hanging", "fused", "float64"),
-                                                  ("grid", "fused", "float64"), ("own", "array", "float32")])
-def test_the_same_bits_as_one_process(name, kernels, dtype, folder):
-    """Snapshots, records, steps, totals, errors and their estimates."""
-    def found(file, ranks):
-        status, _, err = finished("script.py", file, name, kernels, dtype, folder=folder, ranks=ranks)
-        assert status == 0, "\n".join(err)
-        return pickle.loads((folder / file).read_bytes())
-    one = found("one", None)
-    for ranks in (2, 3):
-        same(found(f"of {ranks}", ranks), one)
+def results(folder, *problems, ranks=None):
+    """{problem: (values, report)} of problems "name kernels dtype" that one process or so many ranks compute one after the
+    other: to start Python takes longer than they do."""
+    status, _, err = finished("script.py", "found", *problems, folder=folder, ranks=ranks)
+    assert status == 0, "\n".join(err)
+    return pickle.loads((folder / "found").read_bytes())
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["mixed", "derivatives"])
-def test_ranks_with_devices(name, folder):
-    """Each rank takes the device of its number, here for array expressions; tests/test_cuda_parts.py has kernels."""
-    found = []
-    for ranks, kernels in ((None, "array"), (2, "cupy")):
-        status, _, err = finished("script.py", kernels, name, kernels, "float64", folder=folder, ranks=ranks)
-        assert status == 0, "\n".join(err)
-        found.append(pickle.loads((folder / kernels).read_bytes()))
-    (expected, told), (values, report) = found
-    assert report["steps"] == told["steps"] and values.keys() == expected.keys()
-    for key, value in expected.items():
-        if value.dtype.kind in "fc":
-            assert np.allclose(values[key], value, rtol=1e-9, atol=1e-11, equal_nan=True), key
-
-
-@pytest.mark.thorough
-def test_a_mesh_that_is_cut_for_them(folder):
-    """Two ranks take the parts that were made for two, three make their own."""
+def test_the_same_bits_as_one_process(folder):
+    """Snapshots, records, steps, totals, errors and their estimates. Of the parts of a stored mesh two ranks take those that
+    were made for two, three make their own."""
     dg.write_mesh(dg.rectangle(cells=(6, 5), shape="mixed"), folder / "mesh.zarr", parts=2)
-    found = []
-    for ranks in (None, 2, 3):
-        status, _, err = finished("script.py", "found", "stored", "fused", "float64", folder=folder, ranks=ranks)
-        assert status == 0, "\n".join(err)
-        found.append(pickle.loads((folder / "found").read_bytes()))
-    for several in found[1:]:
-        same(several, found[0])
+    problems = ("mixed fused float64", "shock array float64", "medium fused float32", "hanging fused float64",
+                "grid fused float64", "own array float32", "stored fused float64")
+    one, *several = (results(folder, *problems, ranks=ranks) for ranks in (None, 2, 3))
+    for found in several:
+        for problem in problems:
+            same(found[problem], one[problem], problem)
+
+
+@pytest.mark.thorough
+def test_ranks_with_devices(folder):
+    """Each rank takes the device of its number, here for array expressions; tests/test_cuda_parts.py has kernels."""
+    names = "mixed", "derivatives"
+    one, several = (results(folder, *(f"{name} {kernels} float64" for name in names), ranks=ranks)
+                    for ranks, kernels in ((None, "array"), (2, "cupy")))
+    for name in names:
+        (expected, told), (values, report) = one[f"{name} array float64"], several[f"{name} cupy float64"]
+        assert report["steps"] == told["steps"] and values.keys() == expected.keys(), name
+        for key, value in expected.items():
+            if value.dtype.kind in "fc":
+                assert np.allclose(values[key], value, rtol=1e-9, atol=1e-11, equal_nan=True), (name, key)
 
 
 def datasets(path):

@@ -268,15 +268,15 @@ def case():
     return tm_cavity(order=3, until=0.4)
 ''')
     assert cli.main(["run", "mine.py", "--out", "whole.zarr", "--every", "0.1", "--quiet"]) == 0
-    pid, original = os.getpid(), dg.NodalDG.discretise
+    pid, original = os.getpid(), dg.NodalDG.discretised
 
-    def discretise(self, *arguments):
+    def discretised(self, *arguments):
         operator = original(self, *arguments)
         step, count = operator.advance_checked, iter(range(10**6))
         operator.advance_checked = lambda *a: (os.kill(pid, number) if next(count) == 6 else None, step(*a))[1]
         return operator
     with monkeypatch.context() as patch:
-        patch.setattr(dg.NodalDG, "discretise", discretise)
+        patch.setattr(dg.NodalDG, "discretised", discretised)
         assert cli.main(["run", "mine.py", "--out", "cut.zarr", "--every", "0.1", "--quiet"]) == status
     error = capsys.readouterr().err
     assert error.count("\n") == 1

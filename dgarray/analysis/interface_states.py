@@ -10,8 +10,8 @@ from ..methods.physics import numerical_flux
 from ..physics.boundary_checks import parameter_at
 from ..physics.fluxes import upwind
 from ..physics.laws.law import cross, dot
-from ..physics.pointwise import components, record
-from ..physics.trace import call
+from ..physics.pointwise import components
+from ..physics.trace import call, record
 from ..spaces.parts import face_rows
 from .record_origin import kind_of, law_at
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..physics.boundary import prescribed
 from ..physics.capacity import times
-from ..physics.derivative import derivative
+from ..physics.derivative import derivative, evaluated
 from ..physics.laws.law import Law, shown
-from ..physics.pointwise import components, record
-from ..physics.trace import call, parameters, trace
+from ..physics.pointwise import components
+from ..physics.trace import call, parameters, record, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def manufactured(law: Law, q: Callable) -> Manufactured:
     if needed:
         raise ValueError(f"q={shown(q)} asks for {', '.join(needed)}; it may ask for x and t")
     problem = Manufactured(law, q)
-    _ = problem.graphs
+    _ = problem.graph
     return problem
 
 
@@ -79,8 +79,8 @@ class Manufactured:
                                       for name, value in values.items()))
 
     @cached_property
-    def graphs(self):
-        """(q, [F . e_k for each axis k], [A(l) b . e_k]) as graphs of x, t, m and, of products, of the state l beside q."""
+    def graph(self):
+        """The source as a graph of x, t and m: its parts have much in common."""
         law, dim = self.law, self.law.dim
         numbers = {name: float(value) if isinstance(value, Real) else None for name, value in law.parameters.items()}
         inputs, axes = {"x": dim, "t": None, "m": numbers}, [tuple(float(k == axis) for k in range(dim)) for axis in range(dim)]
@@ -91,24 +91,33 @@ class Manufactured:
                 return components(call(law.flux, given, "flux"), len(law.variables), "the law's flux", law.variables)
             return along
 
-        def products(n):
+        def products(n):          # of the state l beside q
             return lambda l, x, t: call(law.products, dict(q=l, b=call(law.product_flux, dict(q=self.exact(x, t), n=n))))
-        return (trace(lambda x, t: self.exact(x, t), inputs, "q"), [trace(flux(n), inputs, "flux") for n in axes],
-                [trace(products(n), inputs | {"l": len(law.variables)}, "products") for n in axes] if law.products else [])
+        state = trace(lambda x, t: self.exact(x, t), inputs, "q")
+        parts = [[trace(flux(n), inputs, "flux") for n in axes]]
+        if law.products is not None:
+            parts.append([trace(products(n), inputs | {"l": len(law.variables)}, "products") for n in axes])
+
+        def residual(x, t, m):
+            q, medium = self.exact(x, t), self.medium(x, m)
+            given = self.given(x, t, m) | {f"l{v}": c for v, c in enumerate(q)}
+            total = derivative(state, given, {"t": 1.0})
+            if law.capacity is not None:
+                total = list(times(call(law.capacity, dict(m=medium), "capacity"), total))
+            for graphs in parts:
+                for k, graph in enumerate(graphs):
+                    total = [a + b for a, b in zip(total, derivative(graph, given, {f"x{k}": 1.0}))]
+            if law.source is not None:
+                total = [a - b for a, b in zip(total, call(law.source, dict(q=q, x=x, t=t, m=medium), "source"))]
+            return tuple(total)
+        return trace(residual, inputs, "source")
+
+    def given(self, x, t, m):
+        """{name of an input of the graph: its value}"""
+        medium = {f"m_{name}": getattr(m, name) for name in self.law.parameters}
+        return {"t": t} | {f"x{k}": c for k, c in enumerate(x)} | medium
 
     def source(self, x: Components, t: Any, m: Any) -> tuple:
         """s_q, to be given as `source` of a simulation; traced, it becomes part of the kernels."""
-        law, (state, fluxes, products) = self.law, self.graphs
-        q, medium = self.exact(x, t), self.medium(x, m)
-        given = {"t": t, **{f"x{k}": c for k, c in enumerate(x)}, **{f"m_{name}": getattr(m, name) for name in law.parameters},
-                 **{f"l{v}": c for v, c in enumerate(q)}}
-        total = derivative(state, given, {"t": 1.0})
-        if law.capacity is not None:
-            total = list(times(call(law.capacity, dict(m=medium), "capacity"), total))
-        for graphs in (fluxes, products):
-            for k, graph in enumerate(graphs):
-                total = [a + b for a, b in zip(total, derivative(graph, given, {f"x{k}": 1.0}))]
-        if law.source is not None:
-            total = [a - b for a, b in zip(total, call(law.source, dict(q=q, x=x, t=t, m=medium), "source"))]
-        return tuple(total)
+        return tuple(evaluated(self.graph, self.given(x, t, m)))
 

@@ -119,6 +119,10 @@ class Method(Keywords):
         problem = Problem(mesh, law, boundary, flux, source)
         self.check_law(law)
         self.check(problem)
+        return self.discretised(problem, backend, stepper)
+
+    def discretised(self, problem: Problem, backend: Any, stepper: Any = None) -> Any:
+        """The `Operator` of a problem that has been checked; stepper: as of `discretise`."""
         operator = self.operator(problem, backend)
         operator.method = operator.method or self
         operator.stepper = stepper if hasattr(stepper, "stages") else self.stepper(stepper)

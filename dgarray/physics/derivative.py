@@ -1,4 +1,5 @@
-"""The derivative of a traced function along a direction, as plain NumPy: of arrays an array, of traced values a traced value.
+"""The values of a traced function, and its derivative along a direction, as plain NumPy: of arrays arrays, of traced values
+traced values.
 
 Forward mode: every node of the graph carries its value u and the derivative u' along the direction.
 Griewank & Walther 2008, section 3.1.
@@ -6,6 +7,15 @@ Griewank & Walther 2008, section 3.1.
 import numpy as np
 
 from .trace import BOOLEAN
+
+
+def evaluated(graph, inputs):
+    """The values of a graph's outputs, a list.  inputs: {name of an input: value}"""
+    values = []
+    for op, *rest in graph.nodes:
+        values.append(inputs[rest[0]] if op == "input" else rest[0] if op == "const" else
+                      getattr(np, op)(*[values[i] for i in rest]))
+    return [values[i] for i in graph.outputs]
 
 
 def derivative(graph, inputs, direction):

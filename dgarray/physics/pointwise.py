@@ -2,17 +2,10 @@
 
 Called with arrays a `Pointwise` is the reference; its `graph` is what the generated kernels are made from.
 """
-from collections import namedtuple
 from collections.abc import Iterator
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 
-from .trace import call, trace
-
-
-@cache
-def record(name, *fields):
-    """The named tuple of these fields."""
-    return namedtuple(name, fields)
+from .trace import call, record, trace
 
 
 def components(result, count=None, role="function", names=(), meaning=""):

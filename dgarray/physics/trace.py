@@ -12,6 +12,7 @@ import sys
 import sysconfig
 from collections import Counter, namedtuple
 from dataclasses import dataclass
+from functools import cache
 from numbers import Real
 from types import FunctionType, MethodType
 from weakref import WeakKeyDictionary
@@ -29,6 +30,7 @@ UNSUPPORTED = ("is not supported in traced code; supported: + - * / **, comparis
                "square, reciprocal, exp, log, sin, cos, tan, tanh, arctan2, abs, sign, minimum, maximum, clip, where")
 # An identity of algebra can hold only where an operand is one of the first, or the operation one of the second.
 SIMPLER, ALWAYS_SIMPLER = {"const", "negative", "logical_not"}, {"positive", "square", "reciprocal"}
+NEVER_PLAIN = ALWAYS_SIMPLER | LOGIC
 LARGEST_POWER = 8    # up to here x**k by multiplications is cheaper than pow and as exact
 
 
@@ -111,23 +113,29 @@ def is_boolean(node):
 
 
 class _Recorder:
-    """The nodes while a function runs; its methods take and return numbers of nodes."""
+    """The nodes while a function runs; its methods take and return numbers of nodes.
+
+    plain  for each node whether it is neither boolean nor one of which an identity of algebra could hold"""
 
     def __init__(self):
-        self.nodes, self.numbers = [], {}
+        self.nodes, self.numbers, self.plain = [], {}, []
 
     def insert(self, op, *rest):
         if op in COMMUTATIVE:
-            key = op, *sorted(rest)
+            key = (op, *rest) if rest[0] <= rest[1] else (op, *rest[::-1])
         else:          # constants by repr, because 1.0 == True, 0.0 == -0.0 and nan != nan
             key = op, repr(rest) if op == "const" else rest
-        if key not in self.numbers:
-            self.numbers[key] = len(self.nodes)
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.nodes)
             self.nodes.append((op, *rest))
-        return self.numbers[key]
+            self.plain.append(op not in SIMPLER and op not in BOOLEAN)
+        return number
 
     def operand(self, value):
         """The node of a traced value or a plain number."""
+        if type(value) is float:          # most often
+            return self.insert("const", value)
         if isinstance(value, Value):
             return value._node if value._recorder is self else _fail("the function uses an argument kept from an earlier call")
         if isinstance(value, np.ndarray | np.generic):
@@ -146,6 +154,8 @@ class _Recorder:
 
     def apply(self, op, *nodes):
         """The node of an operation: settle types, fold constants, simplify, else record."""
+        if op not in NEVER_PLAIN and all(map(self.plain.__getitem__, nodes)):
+            return self.insert(op, *nodes)
         given = [self.nodes[i] for i in nodes]
         logical = list(map(is_boolean, given))
         if any(logical) or op in LOGIC:
@@ -289,22 +299,30 @@ def _clip(value, a_min=None, a_max=None, *, min=None, max=None):
     return value if high is None else np.minimum(value, high)
 
 
-_PARAMETERS = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+_SIGNATURES = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+
+
+def _signature(function):
+    """({name: parameter}, names without *args and **kwargs) of a callable; those of functions and methods are kept, as Python
+    takes long to find them."""
+    kept, key = _SIGNATURES.get(type(function), {}), getattr(function, "__func__", function)
+    if type(key) is not FunctionType or key not in kept:
+        found = inspect.signature(function).parameters
+        found = found, tuple(p.name for p in found.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        if type(key) is not FunctionType:
+            return found
+        kept[key] = found
+    return kept[key]
 
 
 def parameters(function):
-    """{name: parameter} of a callable; those of functions and methods are kept, as Python takes long to find them."""
-    kept, key = _PARAMETERS.get(type(function), {}), getattr(function, "__func__", function)
-    if type(key) is not FunctionType:
-        return inspect.signature(function).parameters
-    if key not in kept:
-        kept[key] = inspect.signature(function).parameters
-    return kept[key]
+    """{name: parameter} of a callable."""
+    return _signature(function)[0]
 
 
 def arguments(function):
     """Names of the parameters of a function, bound method, partial or other callable, without *args and **kwargs."""
-    return tuple(p.name for p in parameters(function).values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return _signature(function)[1]
 
 
 def call(function, available, role=None):
@@ -329,6 +347,12 @@ def _title(function, role):
     return f"{role}: function '{name}'" if role else f"function '{name}'"
 
 
+@cache
+def record(name, *fields):
+    """The named tuple of these fields."""
+    return namedtuple(name, fields)
+
+
 def trace(function, inputs, name=None):
     """Record the expression graph of a NumPy function; `name` is the graph's and, in messages, the function's role.
 
@@ -344,7 +368,7 @@ def trace(function, inputs, name=None):
             return Value(recorder, recorder.insert("input", f"{argument}{suffix}", argument))
         if isinstance(spec, dict):
             fields = (value(f"_{field}") if number is None else float(number) for field, number in spec.items())
-            return namedtuple(argument, spec)(*fields)
+            return record(argument, *spec)(*fields)
         return value() if spec is None else tuple(map(value, range(spec)))
 
     def flat(result):

@@ -193,13 +193,11 @@ class Simulation(Keywords):
         return self._operator
 
     def _discretised(self):
-        o, mesh = self.options, self.mesh
-        if self.ranks is not None:
-            agree(self.ranks, of_problem(self))
-            mesh = own_part(self.ranks, self.problem, self.method)
-        operator = self.method.discretise(mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
         if self.ranks is None:
-            return operator
+            return self.method.discretised(self.problem, self.backend, self.stepper)
+        agree(self.ranks, of_problem(self))
+        o, mesh = self.options, own_part(self.ranks, self.problem, self.method)
+        operator = self.method.discretise(mesh, self.law, o["boundary"], self.backend, o["flux"], o["source"], self.stepper)
         return (OnGridParts if mesh.structured else OnMeshParts)(self.problem, self.method, operator, self.ranks)
 
     @cached_property

@@ -43,17 +43,13 @@ class Compiled:
 
 @cache
 def compiled(source, dtype="float64", arch="sm_90"):
-    """The source as `dgarray.backends.cuda.device.Device.compile` would compile it for `arch`. What the compiler gave is kept
-    in the cache folder, under the hash of all that it was given and of its version.
+    """The source as `dgarray.backends.cuda.device.Device.compile` would compile it for `arch`. What the compiler gave is kept.
 
     Skips the test where NVRTC is not installed; raises RuntimeError with the compiler's first error."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="CUDA C is compiled by NVRTC: pip install 'numba-cuda[cu13]'")
     options = (*OPTIONS, *ADDED, f"-arch={arch}", "--ptxas-options=-v")
-    given = cuda_source(source, dtype), options, compilers()
-    file = cache_folder() / "nvrtc" / sha256(repr(given).encode()).hexdigest()[:32]
-    if not file.exists():
-        write_file(file, json.dumps(compile_anew(nvrtc, given[0], options)))
-    ptx, log = json.loads(file.read_text())
+    text = cuda_source(source, dtype)
+    ptx, log = json.loads(kept("nvrtc", (text, options), lambda: json.dumps(compile_anew(nvrtc, text, options))))
     kernels = {name: Usage(int(registers), int(stores), int(loads), int(stack))
                for name, stack, stores, loads, registers in FUNCTION.findall(log)}
     missing = set(re.findall(r"\.entry (\w+)", ptx)) - set(kernels)
@@ -61,10 +57,18 @@ def compiled(source, dtype="float64", arch="sm_90"):
     return Compiled(ptx, kernels, log)
 
 
+def kept(folder, given, make):
+    """The text that make() makes of what is given; it is kept in a folder of the cache, under the hash of that."""
+    file = cache_folder() / folder / sha256(repr((*given, compilers())).encode()).hexdigest()[:32]
+    if not file.exists():
+        write_file(file, make())
+    return file.read_text()
+
+
 @cache
 def compilers():
-    """Names and versions of what is installed of NVIDIA's compilers."""
-    return sorted(f"{each.name} {each.version}" for each in distributions() if each.name.startswith("nvidia-"))
+    """Names and versions of what is installed of compilers for GPUs."""
+    return sorted(f"{each.name} {each.version}" for each in distributions() if each.name.startswith(("nvidia-", "numba")))
 
 
 def compile_anew(nvrtc, source, options):

@@ -1,8 +1,7 @@
 """Chosen states of the unit box for manufactured solutions, smooth, and such that they fulfil a kind of boundary condition.
 
-    waves     sines through the box; periodic, or with half as many wave lengths
+    waves     sines through the box; periodic, or with half as many wave lengths; in a flow that leaves through all upper sides
     mirrored  every component even or odd about each side, as a wall mirrors it
-    leaving   a flow that leaves through all upper sides faster than its fastest wave
     beam      of acoustics and Maxwell: a plane wave along x
     images    of acoustics and Maxwell: made of another state, and of the symmetry of a mirror at x = 0
 """
@@ -12,8 +11,8 @@ from burgers import Burgers
 import dgarray as dg
 
 
-def waves(law, periodic=False):
-    """A state that moves, of every law."""
+def waves(law, periodic=False, speed=0.0):
+    """A state that moves, of every law; speed: of a flow along all axes that is added to that of a gas."""
     k = (2 if periodic else 1) * np.pi
 
     def wave(x, t, v):
@@ -21,8 +20,8 @@ def waves(law, periodic=False):
 
     def q(x, t):
         if law.conservative is not None:
-            return gas(law, 1 + 0.1 * wave(x, t, 0), [0.3 + 0.1 * wave(x, t, 1 + i) for i in range(3)], 1 + 0.1 * wave(x, t, 4),
-                       solenoidal(x, t, wave))
+            velocity = [0.3 + (speed if i < law.dim else 0.0) + 0.1 * wave(x, t, 1 + i) for i in range(3)]
+            return gas(law, 1 + 0.1 * wave(x, t, 0), velocity, 1 + 0.1 * wave(x, t, 4), solenoidal(x, t, wave))
         if isinstance(law, Burgers):
             return (1 + 0.2 * wave(x, t, 0),)
         return tuple(wave(x, t, v) for v in range(len(law.variables)))
@@ -78,18 +77,6 @@ def images(law, state, wall):
 
     def q(x, t=0.0):
         return tuple(x[0] * c if turns else c for c, turns in zip(state((abs(x[0]), *x[1:]), t), odd))
-    return q
-
-
-def leaving(law):
-    slow = waves(law)
-    if law.conservative is None:
-        return slow
-
-    def q(x, t):
-        w = law.primitive(slow(x, t))
-        v = [4 + u for u in w[1:1 + law.dim]]
-        return law.conservative((w[0], *v, *w[1 + law.dim:]))
     return q
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...physics import boundary as conditions
 from ...physics.laws.law import argument, shown
-from ...physics.pointwise import at_points, components, record
-from ...physics.trace import call
+from ...physics.pointwise import at_points, components
+from ...physics.trace import call, record
 from .boundary_setup import boundary_groups, face_values, parameters_on
 from .interfaces import conditions_inside
 from .internal_sets import speeds_of_layers

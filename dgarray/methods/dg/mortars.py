@@ -21,8 +21,8 @@ import numpy as np
 
 from ...mesh.hanging import parts
 from ...physics.laws.law import dot
-from ...physics.pointwise import Pointwise, record
-from ...physics.trace import call
+from ...physics.pointwise import Pointwise
+from ...physics.trace import call, record
 from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners

@@ -5,9 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from ...physics.boundary import Sponge
-from ...physics.pointwise import record
 from ...physics.taylor import exp
-from ...physics.trace import call
+from ...physics.trace import call, record
 from ...reference import hermite
 from ..problem import parameters_at, side_conditions
 from .linear import LinearLaw
