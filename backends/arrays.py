@@ -1,8 +1,12 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
+from functools import cached_property
+
 import numpy as np
 
+from ..physics.pointwise import Rows
 from ..reference.columns import PIECE, multiply
 from ..system_memory import host_free
+from .elementwise import At, Elementwise
 from .workers import Workers
 
 
@@ -73,6 +77,11 @@ class ArrayBackend:
         """What has come in such an array, as an array of the backend."""
         return moved(self.xp, values) if isinstance(values, np.ndarray) else values
 
+    def number(self, value):
+        """A number as `evaluate` takes it: in the run's dtype on a CPU, where functions of a Python float would be float64 and
+        promote float32."""
+        return float(value) if self.name == "cupy" else self.xp.asarray(value, dtype=self.dtype)
+
     def finite(self, q):
         """Whether every value is finite."""
         return bool(self.xp.all(self.xp.isfinite(q)))
@@ -80,6 +89,37 @@ class ArrayBackend:
     def largest(self, values):
         """The largest of these numbers >= 0; 0 where there are none."""
         return float(self.xp.max(values)) if values.size else 0.0
+
+    def evaluate(self, function, into=(), /, **inputs):
+        """The components of the result of a `Pointwise` function; CuPy computes them by one launch.
+
+        inputs: as of the function;  into: `Rows` that take all components, one after the other; then nothing is returned"""
+        if self.name == "cupy":
+            return self._launched(function, into, inputs)
+        found = function(**inputs)
+        for rows in into:
+            rows.put(found[:len(rows)])
+            found = found[len(rows):]
+        return None if into else found
+
+    def _launched(self, function, into, inputs):
+        def of(argument, which):
+            given = inputs[argument]
+            if isinstance(given, Rows):
+                return row(given, which)
+            return given if which is None else given[which]
+
+        def row(rows, number):
+            if isinstance(rows.values, (tuple, list)):
+                return At(rows.values[number], None, rows.index, rows.factor)
+            return At(rows.values, number, rows.index, rows.factor)
+        reads = {name: of(*where) for name, where in function.used.items()}
+        writes = [row(rows, number) for rows in into for number in range(len(rows))]
+        return self._elementwise(function.graph, reads, writes)
+
+    @cached_property
+    def _elementwise(self):
+        return Elementwise(self.xp, self.dtype)
 
     def product(self, matrix, values):
         """matrix @ values[v] for every variable v, a new array (variable, row of the matrix, element).

@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...physics.pointwise import Rows
 from ..recipe import Fetched
 from .blocks import block_size
 
@@ -187,8 +188,8 @@ class DGArrays:
             name: values[rows, columns] for name, values in self.media[place].items()}
 
     def position(self, columns):
-        """The argument x of the physics at these elements, {"x": (dim) arrays (node, element)}; {} if nothing depends on x."""
-        return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
+        """The argument x of the physics at these elements, {"x": `Rows` (node, element)}; {} if nothing depends on x."""
+        return {"x": Rows(self.x[:, :, columns])} if self.needs_x else {}
 
     @cached_property
     def mass_x(self):
@@ -200,5 +201,5 @@ class DGArrays:
         return self.time(self.stage_times[number])
 
     def time(self, t):
-        """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
-        return self.xp.asarray(t, dtype=self.backend.dtype)
+        """The time as pointwise functions take it."""
+        return self.backend.number(t)

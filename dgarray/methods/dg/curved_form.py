@@ -1,6 +1,7 @@
 """The operations of DG in curved triangles and tetrahedra: see `dgarray.methods.dg.curved_tables`."""
 from functools import cached_property
 
+from ...physics.pointwise import Rows
 from .arrays import ALL
 from .weak_form import WeakForm
 
@@ -22,8 +23,6 @@ class CurvedForm(WeakForm):
         """The projection of (r / J + s) / C."""
         values = self.at_points(r) * self.inverse[:, columns]
         if self.tables.finishes:
-            result = self.tables.functions.finish(r=tuple(values), q=tuple(self.at_points(q[:, :, columns])), t=t,
-                                                  m=self.at(columns), **self.position(columns))
-            for v, value in enumerate(result):
-                values[v] = value
+            self.backend.evaluate(self.tables.functions.finish, [Rows(values)], r=Rows(values), t=t, m=self.at(columns),
+                                  q=Rows(self.at_points(q[:, :, columns])), **self.position(columns))
         return self.backend.product(self.projection, values)

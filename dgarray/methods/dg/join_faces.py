@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...physics.pointwise import Rows
 from ..operation import Operation
 from .mortars import MortarList
 
@@ -112,10 +113,8 @@ class JoinFaces:
         group, places, x = self.join_inputs
         a = tuple(self.own_part * n * group["scale"] for n in group["normals"])
         with np.errstate(all="ignore"):          # of copies of other parts' elements, which may come later
-            fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), a=a, t=self.time(t), m=group["parameters"],
-                                                 **x)
-        for v, flux in enumerate(fluxes):
-            self.given[v] = flux
+            self.backend.evaluate(self.tables.functions.along, [Rows(self.given)], q=Rows(self.values_at(places)), a=a,
+                                  t=self.time(t), m=group["parameters"], **x)
 
     @cached_property
     def join_inputs(self):

@@ -3,6 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...physics.pointwise import Rows
 from ...reference.columns import sum_of_rows
 from ..operation import Operation
 from .limiter_arrays import Elements, LimiterArrays, block_of
@@ -148,7 +149,7 @@ class LinearElements(Elements):
         q = self.q[v, :, self.columns]
         mean = self.mean[v][..., None, :] * self.arrays.weights["one"][:, None]
         function = self.arrays.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
-        q[...] = function(q=(q,), mean=(mean,), **{name: tuple(row) for name, row in rows.items()})[0]
+        self.backend.evaluate(function, [Rows([q])], q=(q,), mean=(mean,), **{name: Rows(row) for name, row in rows.items()})
 
     def take(self, name, source):
         places, shared = self.arrays.lists[name][:, self.columns], self.arrays.shared
@@ -167,5 +168,4 @@ class LinearElements(Elements):
         else:
             gauss = tables.diagonal and tables.kind == "gauss"
             q = self.with_points_beside(q, [operations.ends_of(q)] if gauss else [])
-        found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
-        return (self.xp.min(found[0], axis=0),)
+        return self.least_of(function, start, q)

@@ -9,9 +9,10 @@ f the run's numerical flux between neighbouring nodes i, j of a line along axis 
 so that a uniform state stays uniform on curved cells.  At the ends of a line both parts have the same fluxes, hence what is
 conserved stays.  Hennemann, Rueda-Ramirez, Hindenlang & Gassner 2021, equations (11), (16) and (B.1) to (B.3).
 """
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 
-from ...reference.columns import sum_of_rows
+from ...physics.pointwise import Pointwise, Rows
 from .split_volume import SplitVolume
 
 
@@ -20,30 +21,50 @@ class ShockVolume(SplitVolume):
 
     @cached_property
     def sensor_arrays(self):
-        """Modes of a line, kinds of modes, neighbours (face, element)."""
-        cell, sensor, backend = self.tables.cell, self.tables.sensor, self.form.backend
-        return (backend.array(sensor.modes(cell)), [backend.integers((sensor.kinds(cell) == kind).nonzero()[0])
-                                                    for kind in range(3)],
+        """Modes of a line, neighbours (face, element)."""
+        backend = self.backend
+        return (backend.array(self.tables.sensor.modes(self.tables.cell)),
                 backend.integers(self.tables.mesh.neighbour_cell.T.copy()))
 
     @cached_property
+    def share_of_modes(self):
+        """The function from the modes of an element to its own share."""
+        kinds = self.tables.sensor.kinds(self.tables.cell)
+
+        def share(modes):
+            squares = [mode * mode for mode in modes]
+            energy = ([squares[number] for number in (kinds == kind).nonzero()[0]] for kind in range(3))
+            return self.functions.share.function(tuple(reduce(add, each) if each else 0.0 for each in energy))
+        return Pointwise(share, {"modes": len(kinds)}, "share of finite volumes")
+
+    @cached_property
+    def subcell(self):
+        """What the flux between neighbouring nodes j, j + 1 of a line adds to both, with w = (-w_j, w_(j + 1))."""
+        variables, function = self.tables.variables, self.functions.subcell
+
+        def added(l, r, n, share, x, t, ml, mr, w):
+            flux = function.function(l, r, n, share, x, t, ml, mr)
+            return (*(f / w[0] for f in flux[:variables]), *(g / w[1] for g in flux[-variables:]))
+        return Pointwise(added, {**function.inputs, "w": 2}, function.name)
+
+    @cached_property
     def subcells(self):
-        return self.form.backend.array(self.tables.subcells)
+        return self.backend.array(self.tables.subcells)
 
     @cached_property
     def own(self):
         """The share of finite volumes in each element before it is compared with that of neighbours, (element,)."""
-        return self.form.backend.zeros(self.tables.elements)
+        return self.backend.zeros(self.tables.elements)
 
     @cached_property
     def beyond(self):
         """The largest of these in the elements beyond each face at joins, (face at joins,), which `Mortars` put there."""
-        return self.form.backend.zeros(len(self.tables.join_faces.faces) if self.tables.join_faces else 0)
+        return self.backend.zeros(len(self.tables.join_faces.faces) if self.tables.join_faces else 0)
 
     @cached_property
     def at_joins(self):
         """Where these faces are, numbers of sides and of elements, (face at joins,) each."""
-        return tuple(self.form.backend.integers(numbers) for numbers in self.tables.join_faces.faces.T[::-1])
+        return tuple(self.backend.integers(numbers) for numbers in self.tables.join_faces.faces.T[::-1])
 
     def begin(self, q):
         if not self.tables.join_faces:          # else the operations at joins have found them
@@ -56,23 +77,21 @@ class ShockVolume(SplitVolume):
 
         def task(piece, _):
             self.own[blocks[piece]] = self.own_shares(q[:, :, blocks[piece]], self.form.at(blocks[piece]))
-        self.form.backend.workers.run(task, len(blocks))
+        self.backend.workers.run(task, len(blocks))
 
     def shares(self):
         """The share of finite volumes in each element, (element,)."""
-        around = self.own[self.sensor_arrays[2]]
+        around = self.own[self.sensor_arrays[1]]
         if self.tables.join_faces:
             around[self.at_joins] = self.beyond
-        return self.functions.beside(own=(self.own,), around=tuple(around))[0]
+        return self.backend.evaluate(self.functions.beside, own=(self.own,), around=Rows(around))[0]
 
     def own_shares(self, q, m):
         """The own shares of some elements."""
-        modes, kinds, _ = self.sensor_arrays
-        values = self.functions.sensed(q=tuple(q), m=m)[0][None]
+        values = self.backend.evaluate(self.functions.sensed, q=Rows(q), m=m)[0][None]
         for k in range(self.tables.dim):
-            values = self.form.along(modes, values, k).reshape(values.shape)
-        energy = values[0] ** 2
-        return self.functions.share(energy=tuple(sum_of_rows(energy[kind]) for kind in kinds))[0]
+            values = self.form.along(self.sensor_arrays[0], values, k).reshape(values.shape)
+        return self.backend.evaluate(self.share_of_modes, modes=Rows(values[0]))[0]
 
     def __call__(self, q, t, columns):
         lines, total = self.lines_of(q, columns)
@@ -94,7 +113,6 @@ class ShockVolume(SplitVolume):
         for j in range(n - 1):
             (l, _, m_l, to_l), (r, _, m_r, to_r) = at(j), at(j + 1)
             normal = tuple(a if a.ndim == 1 else a.reshape(-1, n - 1, n ** k, a.shape[1])[:, j] for a in normals)
-            flux = self.functions.subcell(l=tuple(l), r=tuple(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r)
-            for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
-                to_l[v] -= f / float(w[j])
-                to_r[v] += g / float(w[j + 1])
+            into = [Rows(to, factor=1.0) for to in (to_l, to_r)]
+            self.backend.evaluate(self.subcell, into, l=Rows(l), r=Rows(r), n=normal, share=(share,), t=t, ml=m_l, mr=m_r,
+                                  w=(-float(w[j]), float(w[j + 1])))

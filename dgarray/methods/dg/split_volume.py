@@ -7,15 +7,17 @@ F# symmetric and consistent makes it conservative; F# that conserves entropy mak
 Nonconservative products Phi(q_i, q_j, n) of the law are added to F# at node i, to F* and, as Phi(q_i, q_i, n), to F.
 Fisher & Carpenter 2013; Gassner, Winters & Kopriva 2016; Bohm, Winters, Gassner, Derigs, Hindenlang & Saur 2020.
 """
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
+
+from ...physics.pointwise import Rows, picked
 
 
 class SplitVolume:
     """The volume term on arrays of a `TensorForm`; the face term is that of the strong form."""
 
     def __init__(self, form):
-        self.form, self.tables, self.functions = form, form.tables, form.tables.functions
+        self.form, self.tables, self.functions, self.backend = form, form.tables, form.tables.functions, form.backend
 
     def begin(self, q):
         """Prepare the term for a state, q[variable, node, element]."""
@@ -43,28 +45,27 @@ class SplitVolume:
             return at
         return [of_axis(k) for k in range(d)], total
 
+    @cached_property
+    def two_point(self):
+        """The flux between two nodes: that for the first one, then that for the second, see `tensor_tables.of_sides`."""
+        variables = self.tables.variables
+        return picked(self.functions.two_point, [*range(variables), *range(-variables, 0)])
+
     def add_pairs(self, at, t):
         """Add the fluxes between two nodes of a line."""
         slopes = self.tables.cell.slopes
         for i, j in combinations(range(len(slopes)), 2):
             (l, a_l, m_l, to_l), (r, a_r, m_r, to_r) = at(i), at(j)
-            flux = self.functions.two_point(l=tuple(l), r=tuple(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
-            for v, (f, g) in enumerate(zip(*self.of_sides(flux))):
-                to_l[v] -= 2 * float(slopes[i, j]) * f
-                to_r[v] -= 2 * float(slopes[j, i]) * g
-
-    def of_sides(self, flux):
-        """The components of a flux between two nodes for the first one and for the second, see `tensor_tables.of_sides`."""
-        variables = self.tables.variables
-        return flux[:variables], flux[-variables:]
+            into = [Rows(to, factor=-2 * float(slope)) for to, slope in ((to_l, slopes[i, j]), (to_r, slopes[j, i]))]
+            self.backend.evaluate(self.two_point, into, l=Rows(l), r=Rows(r), a=a_l, b=a_r, t=t, ml=m_l, mr=m_r)
 
     def add_ends(self, at, t):
         """Add the flux of the nodes at both ends of a line; at the others D_ii = 0."""
         slopes = self.tables.cell.slopes
         for i in (0, len(slopes) - 1):
             own, a_i, m_i, to = at(i)
-            for v, f in enumerate(self.functions.along(q=tuple(own), a=a_i, t=t, m=m_i)):
-                to[v] -= 2 * float(slopes[i, i]) * f
+            self.backend.evaluate(self.functions.along, [Rows(to, factor=-2 * float(slopes[i, i]))], q=Rows(own), a=a_i, t=t,
+                                  m=m_i)
 
 
 def node_of_lines(values, node, axis, nodes):

@@ -8,6 +8,7 @@ Helluy, Strub, Massaro & Roberts 2015, equation (9); Kopriva 2009, chapter 5.
 """
 from functools import cached_property
 
+from ...physics.pointwise import Rows
 from ..operation import Operation
 from .arrays import ALL
 from .shock_volume import ShockVolume
@@ -80,17 +81,11 @@ class TensorForm(WeakForm):
         if self.split_volume is not None:
             return self.split_volume(q, t, columns)
         q = q[:, :, columns]
-        variables, nodes, count = q.shape
-        fluxes = self.tables.functions.volume(
-            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in _pairs(self.tables.dim)),
-            t=t, m=self.at(columns), **self.position(columns))
-        total = 0.0
-        for k in range(self.tables.dim):
-            flux = self.xp.empty(q.shape, q.dtype)
-            for v in range(variables):
-                flux[v] = fluxes[k * variables + v]
-            total = total + self.along(self.lines["weak"], flux, k).reshape(q.shape)
-        return total
+        fluxes = self.xp.empty((self.tables.dim, *q.shape), q.dtype)
+        self.backend.evaluate(
+            self.tables.functions.volume, [Rows(each) for each in fluxes], q=Rows(q), t=t, m=self.at(columns),
+            g=tuple(self.gradients[k, d][..., columns] for k, d in _pairs(self.tables.dim)), **self.position(columns))
+        return sum(self.along(self.lines["weak"], flux, k).reshape(q.shape) for k, flux in enumerate(fluxes))
 
     def at_faces(self, q):
         return self.ends_of(q, self.traces)
@@ -120,10 +115,8 @@ class TensorForm(WeakForm):
     def finish(self, r, q, t, columns=ALL):
         if self.tables.affine:
             return super().finish(r, q, t, columns)
-        result = self.tables.functions.collect(r=tuple(r), q=tuple(q[:, :, columns]), s=(self.inverse[:, columns],), t=t,
-                                               m=self.at(columns), **self.position(columns))
-        for v, value in enumerate(result):
-            r[v] = value
+        self.backend.evaluate(self.tables.functions.collect, [Rows(r)], r=Rows(r), q=Rows(q[:, :, columns]),
+                              s=(self.inverse[:, columns],), t=t, m=self.at(columns), **self.position(columns))
         return r
 
     def rate(self, q, t, exponent=1.0):
@@ -132,8 +125,9 @@ class TensorForm(WeakForm):
         nan if a rate is not finite."""
         own = slice(self.tables.owned)
         scale = {} if self.tables.affine else {"s": (self.own(self.inverse),)}
-        rates = self.tables.functions.rate(q=tuple(self.own(q)), g=tuple(self.gradients[k, d][..., own] for k, d in _pairs(
-            self.tables.dim)), t=self.time(t), m=self.at(own), **scale, **self.position(own))[0]
+        rates, = self.backend.evaluate(
+            self.tables.functions.rate, q=Rows(self.own(q)), t=self.time(t), m=self.at(own), **scale, **self.position(own),
+            g=tuple(self.gradients[k, d][..., own] for k, d in _pairs(self.tables.dim)))
         rate = self.backend.largest(rates)
         return rate if 0 <= rate < float("inf") else float("nan")
 

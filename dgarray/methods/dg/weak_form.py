@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from ...physics.pointwise import Rows
 from ..check import norm_over_faces
 from ..operation import Operation
 from ..recipe import Recipe
@@ -62,14 +63,13 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         For modal DG: the weak form of this term, plus the projected sources."""
         q = self.at_points(q[:, :, columns])
         variables, nodes, count = q.shape
-        fluxes = self.tables.functions.volume(
-            q=tuple(q), g=tuple(self.gradients[k, d][..., columns] for k, d in np.ndindex(self.gradients.shape[:2])),
-            t=t, m=self.at(columns), **self.position(columns))
-        stacked = self.xp.empty((variables, len(fluxes) // variables * nodes, count), q.dtype)
-        for i, flux in enumerate(fluxes):
-            k, v = divmod(i, variables)
-            stacked[v, k * nodes:(k + 1) * nodes] = flux
-        return self.backend.product(self.minus_D, stacked)
+        function = self.tables.functions.volume
+        fluxes = self.xp.empty((variables, len(function.graph.outputs) // variables, nodes, count), q.dtype)
+        self.backend.evaluate(
+            function, [Rows(each) for each in fluxes.swapaxes(0, 1)], q=Rows(q), t=t, m=self.at(columns),
+            **self.position(columns),
+            g=tuple(self.gradients[k, d][..., columns] for k, d in np.ndindex(self.gradients.shape[:2])))
+        return self.backend.product(self.minus_D, fluxes.reshape(variables, -1, count))
 
     def face_flux(self, q, t):
         """(F(q-) . n - F*) J_face / J at every face node of every element, (variable, face * face node, element).
@@ -87,27 +87,22 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         left, right = block["nodes"]
         ml, mr = block["parameters"]
         inputs = {"x": self._points(left)} if self.needs_x else {}
-        jumps = self.tables.functions.pair(
-            l=tuple(row[left] for row in flat), r=tuple(row[right] for row in flat), n=tuple(block["normals"]),
-            s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
-        for side, slots in enumerate(block["slots"]):
-            for v, row in enumerate(out):
-                row[slots] = jumps[side * len(out) + v]
+        self.backend.evaluate(
+            self.tables.functions.pair, [Rows(out, slots) for slots in block["slots"]], l=Rows(flat, left), r=Rows(flat, right),
+            n=Rows(block["normals"]), s=block["scales"], t=t, ml=ml, mr=mr, **inputs)
 
     def _boundary_flux(self, flat, out, group, t):
         if group["jump"] is None:          # mortars give the flux
-            for row, values in zip(out, self.given):
-                row[group["slots"]] = values
+            Rows(out, group["slots"]).put(self.given)
             return
         nodes = group["nodes"]
         inputs = {"x": self._points(nodes)} if self.needs_x else {}
-        jump = group["jump"](q=tuple(row[nodes] for row in flat), n=tuple(group["normals"]), s=(group["scale"],), t=t,
-                             m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
-        for row, value in zip(out, jump):
-            row[group["slots"]] = value
+        self.backend.evaluate(
+            group["jump"], [Rows(out, group["slots"])], q=Rows(flat, nodes), n=Rows(group["normals"]), s=(group["scale"],), t=t,
+            m=group["parameters"], **inputs, **({"face": group["face"]} if group["face"] else {}))
 
     def _points(self, nodes):
-        return tuple(row[nodes] for row in self.face_x.reshape(len(self.face_x), -1))
+        return Rows(self.face_x.reshape(len(self.face_x), -1), nodes)
 
     def lift(self, flux, columns=ALL):
         """L f: face fluxes lifted to the nodes of these elements, (variable, node, element)."""
@@ -120,28 +115,25 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
             return r
         if self.tables.media.weighted:
             return self.weighted(r, q, t, columns)
-        result = self.tables.functions.finish(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=self.at(columns),
-                                              **self.position(columns))
-        for v, value in enumerate(result):
-            r[v] = value
+        self.backend.evaluate(self.tables.functions.finish, [Rows(r)], r=Rows(r), q=Rows(q[:, :, columns]), t=t,
+                              m=self.at(columns), **self.position(columns))
         return r
 
     def weighted(self, r, q, t, columns):
         """As `finish`, at points of quadrature and projected: see `Media`."""
         media, (to_points, back) = self.tables.media, self.mass_matrices
         weighted, others = (media.finish_of(which) if which else None for which in (media.weighted, media.others))
-        here = {"x": tuple(self.mass_x[:, :, columns])} if weighted.depends_on("x") else {}
+        here = {"x": Rows(self.mass_x[:, :, columns])} if weighted.depends_on("x") else {}
         if weighted.depends_on("q"):
-            here["q"] = tuple(self.backend.product(to_points, q[:, :, columns]))
+            here["q"] = Rows(self.backend.product(to_points, q[:, :, columns]))
         values = [0.0] * len(r)
         for v in media.weighted:
             values[v] = self.backend.product(to_points, r[v:v + 1])[0]
-        result = weighted(r=tuple(values), t=t, m=self.at(columns, "mass"), **here)
+        result = self.backend.evaluate(weighted, r=tuple(values), t=t, m=self.at(columns, "mass"), **here)
         if others is not None:          # which do not read what varies inside
             m = {name: values[columns] for name, values in self.parameters.items()} | dict.fromkeys(media.names, 1.0)
-            rest = others(r=tuple(r), q=tuple(q[:, :, columns]), t=t, m=m, **self.position(columns))
-            for v, value in zip(media.others, rest):
-                r[v] = value
+            self.backend.evaluate(others, [Rows([r[v] for v in media.others])], r=Rows(r), q=Rows(q[:, :, columns]), t=t, m=m,
+                                  **self.position(columns))
         for v, value in zip(media.weighted, result):
             r[v] = self.backend.product(back, value[None])[0]
         return r
@@ -254,8 +246,9 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
 
     def _speed(self, q, x, face, t, m):
         """The largest wave speed normal to a face at these points of every own element."""
-        x = {} if x is None else {"x": tuple(x)}
-        speed = self.tables.functions.wave_speed(q=tuple(q), n=tuple(self.own(self.rate_metrics[0][face])), t=t, m=m, **x)[0]
+        x = {} if x is None else {"x": Rows(x)}
+        n = Rows(self.own(self.rate_metrics[0][face]))
+        speed, = self.backend.evaluate(self.tables.functions.wave_speed, q=Rows(q), n=n, t=t, m=m, **x)
         return self.xp.max(speed, axis=0) if getattr(speed, "ndim", 0) == 2 else speed
 
     def rows_of(self, face):
@@ -277,7 +270,7 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         inside = self._admissible(self.at_points(self.own(q)), t, self.position(own), self.at(own))
         if self.trace is None:
             return inside
-        x = {"x": tuple(self.own(self.face_x))} if self.needs_x else {}
+        x = {"x": Rows(self.own(self.face_x))} if self.needs_x else {}
         return self.xp.concatenate([inside, self._admissible(self.own(self.at_faces(q)), t, x, self.at(own, "faces"))])
 
     def all_admissible(self, q, t):
@@ -285,7 +278,7 @@ class WeakForm(DGArrays, JoinFaces, Recipe):
         return bool(self.admissible(q, t).all())
 
     def _admissible(self, q, t, x, m):
-        values = self.tables.functions.admissible(q=tuple(q), t=self.time(t), m=m, **x)[0]
+        values, = self.backend.evaluate(self.tables.functions.admissible, q=Rows(q), t=self.time(t), m=m, **x)
         return self.xp.broadcast_to(values, q.shape[1:])
 
     def change(self, q, p):
