@@ -1,11 +1,15 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
-from functools import cached_property
+from functools import cache, cached_property, reduce
+from numbers import Real
+from operator import add
 
 import numpy as np
 
-from ..physics.pointwise import Rows
+from ..physics import taylor
+from ..physics.pointwise import Pointwise, Rows
 from ..reference.columns import PIECE, multiply
 from ..system_memory import host_free
+from . import series
 from .elementwise import At, Elementwise
 from .workers import Workers
 
@@ -110,9 +114,10 @@ class ArrayBackend:
             return given if which is None else given[which]
 
         def row(rows, number):
-            if isinstance(rows.values, (tuple, list)):
-                return At(rows.values[number], None, rows.index, rows.factor)
-            return At(rows.values, number, rows.index, rows.factor)
+            if not isinstance(rows.values, (tuple, list)):
+                return At(rows.values, number, rows.index, rows.factor)
+            value = rows.values[number]
+            return value if isinstance(value, Real) else At(value, None, rows.index, rows.factor)
         reads = {name: of(*where) for name, where in function.used.items()}
         writes = [row(rows, number) for rows in into for number in range(len(rows))]
         return self._elementwise(function.graph, reads, writes)
@@ -127,19 +132,39 @@ class ArrayBackend:
         values: (variable, column of the matrix, element)
         A CPU computes it in pieces of elements, so small that a BLAS library stays on the calling thread. Sharing such a
         product costs more than it gains: waiting for another thread takes milliseconds if the processors have other work."""
+        if self.name == "cupy":
+            return self.xp.matmul(matrix, values)
         variables, _, count = values.shape
-        size = count if self.name == "cupy" else max(16, PIECE // matrix.size // 8 * 8)
+        size = max(16, PIECE // matrix.size // 8 * 8)
         out = self.xp.empty((variables, len(matrix), count), values.dtype)
         even = count // size * size
         for part, width in ((slice(0, even), size), (slice(even, count), count - even)):
             if part.stop > part.start:
                 source, target = (a[:, :, part].reshape(variables, a.shape[1], -1, width).swapaxes(1, 2) for a in (values, out))
-                on_host = self.name != "cupy"
-                target[...] = multiply(matrix, source, self.xp) if on_host else self.xp.matmul(matrix, source)
+                target[...] = multiply(matrix, source, self.xp)
         return out
+
+    def series_product(self, d, a, b):
+        """The product of two series in d variables, or of a number and a series: see `dgarray.physics.taylor`."""
+        if self.name == "cupy" and np.ndim(a) and np.ndim(b):
+            return series.multiply(self.xp, d, a, b)
+        return taylor.apply("multiply", d, a, b)
+
+    def add_multiples(self, rows, factors, values, number=None):
+        """Add factor * number * value to each row; number: None for 1."""
+        if self.name == "cupy":
+            into = [Rows([row], factor=factor) for row, factor in zip(rows, factors)]
+            self.evaluate(_multiples(len(into)), into, values=Rows(values), number=1.0 if number is None else number)
+            return
+        for row, factor, value in zip(rows, factors, values):
+            row += factor * (value if number is None else number * value)
 
     def combine(self, out, *terms):
         """out = sum of factor * array over the terms (factor, array)."""
+        if self.name == "cupy":
+            factors, arrays = zip(*terms)
+            self.evaluate(_combination(len(terms)), [Rows([out])], f=factors, a=arrays)
+            return
         (factor, array), *others = terms
         total = float(factor) * array
         for factor, array in others:
@@ -174,6 +199,20 @@ class ArrayBackend:
     def operations(self, recipe, tables):
         """The object that computes a method on these tables, of the class that `kind` returns."""
         return self.kind(recipe, tables)(self, tables)
+
+
+@cache
+def _multiples(count):
+    """So many values, times a number."""
+    return Pointwise(lambda values, number: tuple(number * value for value in values), {"values": count, "number": None},
+                     "multiples")
+
+
+@cache
+def _combination(count):
+    """The sum of so many arrays a, times factors f."""
+    return Pointwise(lambda f, a: reduce(add, (factor * array for factor, array in zip(f, a))), {"f": count, "a": count},
+                     "combination")
 
 
 def pooled(cupy):

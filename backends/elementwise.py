@@ -126,8 +126,8 @@ class Elementwise:
         """As `_launch` for more arrays than a kernel has room for in its parameters: by copies in rows of a few arrays."""
         some = [name for name in graph.inputs if isinstance(reads[name], At) and reads[name].index is None]
         if len(some) < 2:
-            raise ValueError(f"{graph.name} reads and writes more arrays through lists than a kernel takes; they must be rows of "
-                             "fewer arrays")
+            raise ValueError(f"{graph.name} reads and writes more arrays through lists than a kernel takes; they must be rows "
+                             "of fewer arrays")
         stacked = self.xp.stack([self.xp.broadcast_to(reads[name].entries, shape) for name in some])
         aside = {}
         for kind in {target.array.dtype for target in targets.values() if target.index is None}:

@@ -85,8 +85,12 @@ class Rows:
         for row, component in zip(self.values, components):
             if self.factor is None:
                 row[index] = component
+                continue
+            more = component if self.factor == 1 else self.factor * component
+            if self.index is None:
+                row += more
             else:
-                row[index] += self.factor * component
+                row[index] += more
 
 
 class Pointwise:

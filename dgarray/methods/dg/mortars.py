@@ -23,7 +23,7 @@ import numpy as np
 
 from ...mesh.hanging import parts
 from ...physics.laws.law import dot
-from ...physics.pointwise import Pointwise, record
+from ...physics.pointwise import Pointwise, Rows, record
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply, sum_of_rows
@@ -167,11 +167,12 @@ class MortarList:
         t = self.sides[0].time(t)
         own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
         l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
-        inputs = {} if self.x is None else {"x": tuple(self.x)}
-        fluxes = self.function(l=l, r=r, n=tuple(self.normals), s=(self.areas,), t=t, ml=self.parameters[0],
-                               mr=self.parameters[1], p=self.profiles, **inputs)
+        inputs = {} if self.x is None else {"x": Rows(self.x)}
+        fluxes = self.backend.xp.empty((len(self.function.graph.outputs), *self.areas.shape), self.areas.dtype)
+        self.backend.evaluate(self.function, [Rows(fluxes)], l=l, r=r, n=Rows(self.normals), s=(self.areas,), t=t,
+                              ml=self.parameters[0], mr=self.parameters[1], p=self.profiles, **inputs)
         for i, (sign, side, (_, back), scale) in enumerate(zip((-1, 1), self.sides, self.matrices, self.scales)):
-            flux = self.stacked(fluxes[-len(r):] if i else fluxes[:len(l)])
+            flux = fluxes[-len(r):] if i else fluxes[:len(l)]
             if self.splits[i]:
                 f = self.splits[i].between(own[i], (l, r)[i], flux, t)
             else:
@@ -187,10 +188,10 @@ class MortarList:
         """The state of a side at the mortar points, from that at the face's nodes."""
         split = self.splits[i]
         if self.same:
-            return tuple(values)
+            return Rows(values)
         if split is None or split.from_entropy is None:
-            return tuple(self.backend.product(self.matrices[i][0], values))
-        return split.states(values)
+            return Rows(self.backend.product(self.matrices[i][0], values))
+        return Rows(split.states(values))
 
     @cached_property
     def numbers(self):
@@ -204,13 +205,6 @@ class MortarList:
         for i, side in enumerate(self.sides):
             found = self.sides[1 - i].own_share[elements[1 - i]]
             side.share_beyond[faces[i]] = self.backend.xp.maximum(side.share_beyond[faces[i]], found)
-
-    def stacked(self, components):
-        """Components as one array (variable, mortar point, face)."""
-        values = self.backend.xp.empty((len(components), *self.areas.shape), self.areas.dtype)
-        for v, component in enumerate(components):
-            values[v] = component
-        return values
 
 
 def same_points(to):
@@ -233,11 +227,9 @@ class OwnFlux:
 
     def __call__(self, q, t):
         """(variable, face point, face) from the values q there."""
-        inputs = {} if self.x is None else {"x": tuple(self.x)}
-        fluxes = self.function(q=tuple(q), a=tuple(self.vectors), t=t, m=self.parameters, **inputs)
-        result = self.side.xp.empty(q.shape, q.dtype)
-        for v, flux in enumerate(fluxes):
-            result[v] = flux
+        inputs, result = {} if self.x is None else {"x": Rows(self.x)}, self.side.xp.empty(q.shape, q.dtype)
+        self.side.backend.evaluate(self.function, [Rows(result)], q=Rows(q), a=Rows(self.vectors), t=t, m=self.parameters,
+                                   **inputs)
         return result
 
 
@@ -265,21 +257,21 @@ class SplitSide:
         """The states (component: (mortar point, face)) with the interpolated entropy variables of q (variable, face point,
         face), see `dgarray.methods.dg.mortar_forms.entropy_functions`."""
         backend, w = self.side.backend, self.side.xp.empty(q.shape, q.dtype)
-        for v, component in enumerate(self.to_entropy(q=tuple(q))):
-            w[v] = component
+        backend.evaluate(self.to_entropy, [Rows(w)], q=Rows(q))
         w, q, near = backend.product(self.to, w), backend.product(self.to, q), backend.product(self.mean, q)
         with np.errstate(all="ignore"):          # of variables that no state has
-            return self.from_entropy(w=tuple(w), q=tuple(q), near=tuple(near))
+            return backend.evaluate(self.from_entropy, w=Rows(w), q=Rows(q), near=Rows(near))
 
     def between(self, q, states, star, t):
         """f at the face's nodes, (variable, face point, face)."""
         V, result = len(q), self.side.xp.zeros(q.shape, q.dtype)
+        flux = self.side.xp.empty((len(self.function.graph.outputs), *q.shape[1:]), q.dtype)
         for m, (to, back) in enumerate(self.rows):
             there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
-            flux = self.function(l=tuple(q), r=tuple(c[m] for c in states), a=tuple(self.areas), b=tuple(self.vectors[:, m]),
-                                 t=t, ml=self.own, mr=there)
-            for v, (f, g) in enumerate(zip(flux[:V], flux[-V:])):
-                result[v] += back * (f + self.parts * star[v, m] - sum_of_rows(to * g))
+            self.side.backend.evaluate(self.function, [Rows(flux)], l=Rows(q), r=Rows([c[m] for c in states]),
+                                       a=Rows(self.areas), b=Rows(self.vectors[:, m]), t=t, ml=self.own, mr=there)
+            taken = sum_of_rows(to * flux[-V:])
+            result += back * (flux[:V] + self.parts * star[:, m, None] - taken[:, None])
         return result
 
 
