@@ -128,7 +128,8 @@ class Elementwise:
         if len(some) < 2:
             raise ValueError(f"{graph.name} reads and writes more arrays through lists than a kernel takes; they must be rows "
                              "of fewer arrays")
-        stacked = self.xp.stack([self.xp.broadcast_to(reads[name].entries, shape) for name in some])
+        stacked = self.xp.empty((len(some), *shape), self.dtype)
+        self.xp.stack([self.xp.broadcast_to(reads[name].entries, shape) for name in some], out=stacked)
         aside = {}
         for kind in {target.array.dtype for target in targets.values() if target.index is None}:
             numbers = [k for k, target in targets.items() if target.index is None and target.array.dtype == kind]

@@ -56,9 +56,9 @@ class ElementwiseKernel:
             if not isinstance(value, StrictArray | Real):          # NumPy's arrays are none of the device
                 raise TypeError(f"Unsupported type {type(value)}")
         given = [value.values if isinstance(value, StrictArray) else value for value in arguments]
-        given, shape = broadcast(given, parameters, size)
+        outs, (given, shape) = given[inputs:], broadcast(given, parameters, size)
         types = types_of(parameters, given)
-        outs = given[inputs:] or self.new(shape, types, size)
+        outs = outs or self.new(shape, types, size)
         for parameter, out in zip(self.outs, outs):
             if not isinstance(out, np.ndarray):
                 raise TypeError("Output arguments type must be cupy.ndarray")
