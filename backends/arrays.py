@@ -7,11 +7,13 @@ import numpy as np
 
 from ..physics import taylor
 from ..physics.pointwise import Pointwise, Rows
-from ..reference.columns import PIECE, multiply
+from ..reference.columns import PIECE, multiply, sum_of_rows
 from ..system_memory import host_free
 from . import series
 from .elementwise import At, Elementwise
 from .workers import Workers
+
+AT_ONCE = 24          # rows that one launch adds
 
 
 class ArrayBackend:
@@ -143,6 +145,17 @@ class ArrayBackend:
                 source, target = (a[:, :, part].reshape(variables, a.shape[1], -1, width).swapaxes(1, 2) for a in (values, out))
                 target[...] = multiply(matrix, source, self.xp)
         return out
+
+    def sum_of_rows(self, values):
+        """The sum over the rows of values (..., row, column), one after the other."""
+        if self.name != "cupy" or values.shape[-2] < 2:
+            return sum_of_rows(values)
+        rows = self.xp.moveaxis(values, -2, 0)
+        total = rows[0]
+        for first in range(1, len(rows), AT_ONCE):
+            some = rows[first:first + AT_ONCE]
+            total, = self.evaluate(_combination(1 + len(some)), a=[total, *some], f=(1.0,) * (1 + len(some)))
+        return total
 
     def series_product(self, d, a, b):
         """The product of two series in d variables, or of a number and a series: see `dgarray.physics.taylor`."""

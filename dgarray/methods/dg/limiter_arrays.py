@@ -174,8 +174,9 @@ class Elements:
         for vertex in range(around.shape[1]):
             high = low = None
             for elements in around[:, vertex]:
-                values = self(function, q=means[:, elements], **rows)
-                high = values if high is None else [self.xp.maximum(*pair) for pair in zip(high, values)]
-                low = values if low is None else [self.xp.minimum(*pair) for pair in zip(low, values)]
+                q = means[:, elements]
+                values = self(function, into=self.xp.empty_like(q), q=q, **rows)
+                high = values if high is None else self.xp.maximum(high, values)
+                low = values if low is None else self.xp.minimum(low, values)
             pairs.append((high, low))
         return [values[v] for v in range(len(means)) for pair in pairs for values in pair]

@@ -4,7 +4,6 @@ from functools import cached_property
 import numpy as np
 
 from ...physics.pointwise import Rows
-from ...reference.columns import sum_of_rows
 from ..operation import Operation
 from .limiter_arrays import Elements, LimiterArrays, block_of
 from .linear_limiter import LinearLimiter
@@ -118,14 +117,14 @@ class LinearElements(Elements):
 
     @cached_property
     def mean(self):
-        return sum_of_rows(self.q[:, :, self.columns] * self.weight("mean"))
+        return self.backend.sum_of_rows(self.q[:, :, self.columns] * self.weight("mean"))
 
     def mean_of(self, v):
         return self.mean[v]
 
     def slopes(self, v):
         q = self.q[v, :, self.columns]
-        return [sum_of_rows(q * weights) for weights in self.weight("slopes")]
+        return [self.backend.sum_of_rows(q * weights) for weights in self.weight("slopes")]
 
     def span(self, v):
         q = self.q[v, :, self.columns]

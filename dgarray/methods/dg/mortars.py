@@ -26,7 +26,7 @@ from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise, Rows, record
 from ...physics.trace import call
 from ...reference import quadrature, tensor_cell
-from ...reference.columns import multiply, sum_of_rows
+from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
 from ..operation import Operation
 from ..physics import numerical_flux
@@ -270,7 +270,7 @@ class SplitSide:
             there = {name: value if value.ndim == 1 else value[m] for name, value in self.there.items()}
             self.side.backend.evaluate(self.function, [Rows(flux)], l=Rows(q), r=Rows([c[m] for c in states]),
                                        a=Rows(self.areas), b=Rows(self.vectors[:, m]), t=t, ml=self.own, mr=there)
-            taken = sum_of_rows(to * flux[-V:])
+            taken = self.side.backend.sum_of_rows(to * flux[-V:])
             result += back * (flux[:V] + self.parts * star[:, m, None] - taken[:, None])
         return result
 

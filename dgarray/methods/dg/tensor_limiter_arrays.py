@@ -2,7 +2,6 @@
 from functools import cached_property
 
 from ...physics.pointwise import Rows
-from ...reference.columns import sum_of_rows
 from .limiter_arrays import AT_ONCE, Elements, LimiterArrays
 from .positivity import NodalPositivity
 
@@ -32,7 +31,7 @@ class TensorElements(Elements):
     def mean(self):
         weights = self.arrays.weights
         weights = weights if weights.shape[1] == 1 else weights[:, self.columns]
-        return sum_of_rows(self.q[:, :, self.columns] * weights)
+        return self.backend.sum_of_rows(self.q[:, :, self.columns] * weights)
 
     def at_nodes(self, function, v, **rows):
         q = self.q[v, :, self.columns]
