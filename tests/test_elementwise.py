@@ -206,10 +206,10 @@ STEPS = {          # {name: (problem, launches of a stage)}
     "split form": (lambda: split_form(), 45), "split form with subcells": (lambda: split_form(shock_capturing=0.5), 64),
     "Hermite, varying, 2D": (lambda: medium(2, 2), 147), "Hermite, varying, 3D": (lambda: medium(3, 1), 178),
     "Maxwell on tetrahedra": (lambda: (dg.box(cells=2), dg.Maxwell(3), dg.NodalDG(2), dg.pec, None,
-                                       lambda x: sines(dg.Maxwell(3), x)), 9),
+                                       lambda x: sines(dg.Maxwell(3), x)), 8),
     "limiter on triangles": (lambda: gas(dg.ModalDG(1, limiter="vertex", positivity=True)), 47),
-    "limiter of waves": (lambda: gas(dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic")), 180),
-    "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 120)}
+    "limiter of waves": (lambda: gas(dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic")), 82),
+    "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 104)}
 
 
 @cache
