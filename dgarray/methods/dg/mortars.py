@@ -166,7 +166,7 @@ class MortarList:
     def __call__(self, t):
         t = self.sides[0].time(t)
         own = [side.values_at(places) for side, places in zip(self.sides, self.places)]
-        l, r = (self.at_mortar(i, values) for i, values in enumerate(own))
+        l, r = (Rows(self.at_mortar(i, values)) for i, values in enumerate(own))
         inputs = {} if self.x is None else {"x": Rows(self.x)}
         fluxes = self.backend.xp.empty((len(self.function.graph.outputs), *self.areas.shape), self.areas.dtype)
         self.backend.evaluate(self.function, [Rows(fluxes)], l=l, r=r, n=Rows(self.normals), s=(self.areas,), t=t,
@@ -188,10 +188,10 @@ class MortarList:
         """The state of a side at the mortar points, from that at the face's nodes."""
         split = self.splits[i]
         if self.same:
-            return Rows(values)
+            return values
         if split is None or split.from_entropy is None:
-            return Rows(self.backend.product(self.matrices[i][0], values))
-        return Rows(split.states(values))
+            return self.backend.product(self.matrices[i][0], values)
+        return split.states(values)
 
     @cached_property
     def numbers(self):

@@ -191,7 +191,10 @@ class HalfSteps(Recipe):
         for (i, j), value in source.items():
             out[i] += self.backend.series_product(d, here(value), w[j])
         for i, value in enumerate(inverse):
-            out[i] = self.backend.series_product(d, here(value), out[i])
+            if np.ndim(value):
+                out[i] = self.backend.series_product(d, here(value), out[i])
+            else:
+                out[i] *= value
         return out
 
     def add_derivative(self, out, a, w, k, number=None):
