@@ -4,6 +4,7 @@
 gathers, the graph's CUDA C, puts.
 """
 import re
+from functools import cache
 from math import prod
 from numbers import Real
 from typing import Any, NamedTuple
@@ -58,6 +59,12 @@ def on_arrays(xp, graph, reads, writes=()):
     return None if writes else found
 
 
+@cache
+def _kind(dtype):
+    """NumPy's name of a dtype, which NumPy takes long to tell."""
+    return dtype.name
+
+
 class Elementwise:
     """Evaluates graphs on arrays of CuPy, in the dtype of a run.
 
@@ -99,8 +106,9 @@ class Elementwise:
     def _launch(self, graph, reads, targets, shape):
         """Put outputs of a graph into {number of the output: `At`}."""
         take, put = _Parameters(self.xp, shape, "r"), _Parameters(self.xp, shape, "w")
-        sources = {name: take.text(name, reads[name], self.dtype.name) for name in graph.inputs}
-        places = {k: f"{put.text(k, target, target.array.dtype.name)} {put.assignment(target, self.dtype.name)}"
+        kind = _kind(self.dtype)
+        sources = {name: take.text(name, reads[name], kind) for name in graph.inputs}
+        places = {k: f"{put.text(k, target, _kind(target.array.dtype))} {put.assignment(target, kind)}"
                   for k, target in targets.items()}
         if take.bytes + put.bytes + 8 + 16 * len(shape) > PARAMETERS:
             self._stack(graph, reads, targets, shape)
@@ -159,7 +167,7 @@ class _Parameters:
         if index is not None:
             count = array.size // (1 if row is None else len(array))
             count = self.name(("count", id(array)), self.others, "int64", count, 8)
-            place = self.point(id(index), self.others, index.dtype.name, index)
+            place = self.point(id(index), self.others, _kind(index.dtype), index)
             return f"{self.raw(array, kind)}[{row or 0} * {count} + {place}]"
         if array.flags.c_contiguous and value.shape == self.shape:
             return f"{self.raw(array, kind)}[{row or 0} * _ind.size() + i]"
