@@ -133,12 +133,13 @@ class Elementwise:
     def _stack(self, graph, reads, targets, shape):
         """As `_launch` for more arrays than a kernel has room for in its parameters: by copies in rows of a few arrays."""
         some = [name for name in graph.inputs if isinstance(reads[name], At) and reads[name].index is None]
-        if len(some) < 2:
+        whole = [*(reads[name] for name in some), *(target for target in targets.values() if target.index is None)]
+        if len({id(each.array) for each in whole}) <= 3:          # as many as there are afterwards
             raise ValueError(f"{graph.name} reads and writes more arrays through lists than a kernel takes; they must be rows "
                              "of fewer arrays")
-        stacked = self.xp.empty((len(some), *shape), self.dtype)
-        self.xp.stack([self.xp.broadcast_to(reads[name].entries, shape) for name in some], out=stacked)
-        aside = {}
+        stacked, aside = self.xp.empty((len(some), *shape), self.dtype), {}
+        if some:
+            self.xp.stack([self.xp.broadcast_to(reads[name].entries, shape) for name in some], out=stacked)
         for kind in {target.array.dtype for target in targets.values() if target.index is None}:
             numbers = [k for k, target in targets.items() if target.index is None and target.array.dtype == kind]
             array = self.xp.empty((len(numbers), *shape), kind)

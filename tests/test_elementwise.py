@@ -133,9 +133,12 @@ def test_more_arrays_than_parameters(device, alone):
     for value, wanted in zip(found, (expected[0], 1 + 2 * expected[1], expected[2])):
         assert np.abs(value - wanted).max() < 1e-13
     assert np.abs(on_host(evaluate(graph, reads))[0] - expected[0]).max() < 1e-13
-    places = {f"q{k}": At(xp.asarray(np.ones(9)), None, xp.asarray(np.arange(3))) for k in range(count)}
+    many = [At(xp.asarray(np.zeros((2, 6)))[:, ::2]) for _ in range(count)]
+    evaluate(trace(lambda q: [k * q[0] for k in range(count)], {"q": 1}, "multiples"), {"q0": xp.asarray(np.arange(3.0))}, many)
+    assert all((target.array.get() == k * np.arange(3.0)).all() for k, target in enumerate(many))
+    places = {f"q{k}": At(xp.asarray(np.ones(9)), None, xp.asarray(np.arange(6))) for k in range(9, count)}
     with pytest.raises(ValueError, match="sum reads and writes more arrays through lists than a kernel takes"):
-        evaluate(graph, places)
+        evaluate(graph, {name: places.get(name, value) for name, value in reads.items()})
 
 
 def test_shapes_and_types_that_do_not_fit(device):
@@ -212,6 +215,9 @@ STEPS = {          # {name: (problem, launches of a stage)}
     "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 104)}
 
 
+ALIKE = {"split form", "Hermite, varying, 3D", "limiter of waves"}          # to others in what runs
+
+
 @cache
 def stepped(name, kind):
     """(The state after two steps, launches of a stage of the second one)."""
@@ -225,7 +231,7 @@ def stepped(name, kind):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in ALIKE)) for name in STEPS])
 def test_steps_are_those_of_numpy_by_few_launches(name):
     (found, launches), (expected, _) = stepped(name, "cupy"), stepped(name, "numpy")
     assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
