@@ -1,12 +1,22 @@
 """Arrays on NumPy or CuPy, and the operations that every method needs: products, reductions, copies to and from the host."""
+from functools import cache, cached_property, reduce
+from numbers import Real
+from operator import add
+
 import numpy as np
 
+from ..physics import taylor
+from ..physics.pointwise import Pointwise, Rows
 from ..program.interpreter import Interpreter
 from ..reference.columns import PIECE, multiply, sum_of_rows
 from ..system_memory import host_free
+from . import series
+from .elementwise import At, Elementwise
 from .workers import Workers
 
 PIECE_BYTES = 1 << 19          # one temporary of a piece of columns; a few dozen of them share the last-level cache
+AT_ONCE = 24          # rows that one launch adds
+
 
 class ArrayBackend:
     """Arrays of one library in one dtype, and the operations on them.
@@ -69,6 +79,11 @@ class ArrayBackend:
         """What has come in such an array, as an array of the backend."""
         return moved(self.xp, values) if isinstance(values, np.ndarray) else values
 
+    def number(self, value):
+        """A number as `evaluate` takes it: in the run's dtype on a CPU, where functions of a Python float would be float64 and
+        promote float32."""
+        return float(value) if self.name == "cupy" else self.xp.asarray(value, dtype=self.dtype)
+
     def finite(self, q):
         """Whether every value is finite."""
         return bool(self.xp.all(self.xp.isfinite(q)))
@@ -77,22 +92,81 @@ class ArrayBackend:
         """The largest of these numbers >= 0; 0 where there are none."""
         return float(self.xp.max(values)) if values.size else 0.0
 
+    def evaluate(self, function, into=(), /, **inputs):
+        """The components of the result of a `Pointwise` function; CuPy computes them by one launch.
+
+        inputs: as of the function;  into: `Rows` that take all components, one after the other; then nothing is returned"""
+        if self.name == "cupy":
+            return self._launched(function, into, inputs)
+        found = function(**inputs)
+        for rows in into:
+            rows.put(found[:len(rows)])
+            found = found[len(rows):]
+        return None if into else found
+
+    def _launched(self, function, into, inputs):
+        def of(argument, which):
+            given = inputs[argument]
+            if isinstance(given, Rows):
+                return row(given, which)
+            return given if which is None else given[which]
+
+        def row(rows, number):
+            if not isinstance(rows.values, (tuple, list)):
+                return At(rows.values, number, rows.index, rows.factor)
+            value = rows.values[number]
+            return value if isinstance(value, Real) else At(value, None, rows.index, rows.factor)
+        reads = {name: of(*where) for name, where in function.used.items()}
+        writes = [row(rows, number) for rows in into for number in range(len(rows))]
+        return self._elementwise(function.graph, reads, writes)
+
+    @cached_property
+    def _elementwise(self):
+        return Elementwise(self.xp, self.dtype)
+
     def product(self, matrix, values):
         """matrix @ values[v] for every variable v, a new array (variable, row of the matrix, element).
 
         values: (variable, column of the matrix, element)
         A CPU computes it in pieces of elements, so small that a BLAS library stays on the calling thread. Sharing such a
         product costs more than it gains: waiting for another thread takes milliseconds if the processors have other work."""
+        if self.name == "cupy":
+            return self.xp.matmul(matrix, values)
         variables, _, count = values.shape
-        size = count if self.name == "cupy" else max(16, PIECE // matrix.size // 8 * 8)
+        size = max(16, PIECE // matrix.size // 8 * 8)
         out = self.xp.empty((variables, len(matrix), count), values.dtype)
         even = count // size * size
         for part, width in ((slice(0, even), size), (slice(even, count), count - even)):
             if part.stop > part.start:
                 source, target = (a[:, :, part].reshape(variables, a.shape[1], -1, width).swapaxes(1, 2) for a in (values, out))
-                on_host = self.name != "cupy"
-                target[...] = multiply(matrix, source, self.xp) if on_host else self.xp.matmul(matrix, source)
+                target[...] = multiply(matrix, source, self.xp)
         return out
+
+    def sum_of_rows(self, values):
+        """The sum over the rows of values (..., row, column), one after the other."""
+        if self.name != "cupy" or values.shape[-2] < 2:
+            return sum_of_rows(values)
+        rows = self.xp.moveaxis(values, -2, 0)
+        total = rows[0]
+        for first in range(1, len(rows), AT_ONCE):
+            some = rows[first:first + AT_ONCE]
+            total, = self.evaluate(_combination(1 + len(some)), a=[total, *some], f=(1.0,) * (1 + len(some)))
+        return total
+
+    def series_product(self, d, a, b):
+        """The product of two series in d variables, or of a number and a series: see `dgarray.physics.taylor`."""
+        if self.name == "cupy" and np.ndim(a) and np.ndim(b):
+            return series.multiply(self.xp, d, a, b)
+        return taylor.apply("multiply", d, a, b)
+
+    def add_multiples(self, rows, factors, values, number=None):
+        """Add factor * number * value to each row; number: None for 1."""
+        if self.name == "cupy":
+            into = [Rows([row], factor=factor) for row, factor in zip(rows, factors)]
+            self.evaluate(_multiples(len(into)), into, values=Rows(values), number=1.0 if number is None else number)
+            return
+        for row, factor, value in zip(rows, factors, values):
+            row += factor * (value if number is None else number * value)
 
     def hermite_variant(self, varies):
         """Hermite's variant that is fastest here for systems; varies: with coefficients that vary in space, where "monolithic"
@@ -105,13 +179,19 @@ class ArrayBackend:
         """What performs a `dgarray.program.operations.Program`; constants: {name: array} of all programs that share them."""
         return Interpreter(self, program, constants)
 
-    def evaluated(self, function, arguments):
-        """The outputs of a `Pointwise` function, {argument: components}."""
-        return function(**arguments)
+    def evaluated(self, function, arguments, order, shape):
+        """The outputs of a `Pointwise` function, {argument: components}, in this order: on CuPy one array (output, *shape)."""
+        if self.name != "cupy":
+            found = function(**arguments)
+            return found if order is None else [found[i] for i in order]
+        count = len(function.graph.outputs) if order is None else len(order)
+        values, places = self.xp.empty((count, *shape), self.dtype), range(count) if order is None else np.argsort(order)
+        self.evaluate(function, [Rows([values[place] for place in places])], **arguments)
+        return values
 
-    def scalar(self, number):
-        """A number as an array without axes: functions of a Python float would be float64 and promote float32."""
-        return self.xp.asarray(number, dtype=self.dtype)
+    def gathered(self, array, places):
+        """What a pointwise function reads of an array (.., place) through an index list: on CuPy its kernel gathers."""
+        return At(array, None, places) if self.name == "cupy" and array.ndim == 1 else array[..., places]
 
     def pieces(self, count, rows):
         """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache; one on a GPU."""
@@ -127,6 +207,10 @@ class ArrayBackend:
 
     def write(self, target, places, values, how):
         """Write the values (component, .., column) to places of a target (component, place): see `Put`."""
+        if self.name == "cupy" and how != "max":
+            into = Rows(target, places, None if how == "set" else 1.0)
+            self.evaluate(_multiples(len(values)), [into], values=Rows(values), number=1.0)
+            return
         for row, value in zip(target, values):
             if how == "set":
                 row[places] = value
@@ -135,10 +219,16 @@ class ArrayBackend:
 
     def reduced(self, how, values, axis):
         """The "sum", "max" or "min" of values over an axis."""
-        return sum_of_rows(values) if how == "sum" and axis == -2 else getattr(self.xp, how)(values, axis=axis)
+        if how == "sum" and axis == -2:
+            return self.sum_of_rows(values)
+        return getattr(self.xp, how)(values, axis=axis)
 
     def combine(self, out, *terms):
         """out = sum of factor * array over the terms (factor, array)."""
+        if self.name == "cupy":
+            factors, arrays = zip(*terms)
+            self.evaluate(_combination(len(terms)), [Rows([out])], f=factors, a=arrays)
+            return
         (factor, array), *others = terms
         total = float(factor) * array
         for factor, array in others:
@@ -185,6 +275,20 @@ class ArrayBackend:
     def operations(self, recipe, tables):
         """The object that computes a method on these tables, of the class that `kind` returns."""
         return self.kind(recipe, tables)(self, tables)
+
+
+@cache
+def _multiples(count):
+    """So many values, times a number."""
+    return Pointwise(lambda values, number: tuple(number * value for value in values), {"values": count, "number": None},
+                     "multiples")
+
+
+@cache
+def _combination(count):
+    """The sum of so many arrays a, times factors f."""
+    return Pointwise(lambda f, a: reduce(add, (factor * array for factor, array in zip(f, a))), {"f": count, "a": count},
+                     "combination")
 
 
 def pooled(cupy):

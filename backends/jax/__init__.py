@@ -34,13 +34,10 @@ class WithinJax:
     def __init__(self, dtype):
         self.dtype = np.dtype(dtype)
 
-    def scalar(self, number):
-        return jnp.asarray(number, self.dtype)
-
     def product(self, matrix, values):
         return jnp.matmul(matrix, values)
 
-    def evaluated(self, function, arguments):
+    def evaluated(self, function, arguments, order, shape):
         """The outputs of a `Pointwise` function, by its graph: NumPy's own functions cannot be traced by jax."""
         inputs = {name: arguments[argument] if which is None else arguments[argument][which]
                   for name, (argument, which) in function.used.items()}
@@ -50,7 +47,11 @@ class WithinJax:
                 values.append(getattr(jnp, node[0])(*(values[i] for i in node[1:])))
             else:
                 values.append(inputs[node[1]] if node[0] == "input" else node[1])
-        return [values[i] for i in graph.outputs]
+        found = [values[i] for i in graph.outputs]
+        return found if order is None else [found[i] for i in order]
+
+    def gathered(self, array, places):
+        return array[..., places]
 
     def stacked(self, components, shape):
         return jnp.stack([jnp.broadcast_to(jnp.asarray(component, self.dtype), shape) for component in components])

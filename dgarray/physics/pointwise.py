@@ -57,6 +57,35 @@ def say_numbers_alone(error, role):
                         "math module; use NumPy's, np.exp instead of math.exp") from error
 
 
+class Rows:
+    """Rows of an array as components of an argument or a result: all of each row, or its entries in a list.
+
+    values: (component, ...), or a list of arrays;  index: an array of places in a row, then values are (component, place);
+    None: all;  factor: this times a component is added to what is there; None: the component takes its place"""
+
+    def __init__(self, values, index=None, factor=None):
+        self.values, self.index, self.factor = values, index, factor
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values) if self.index is None else (row[self.index] for row in self.values)
+
+    def put(self, components):
+        """Set these entries to the components, or add them."""
+        index = ... if self.index is None else self.index
+        for row, component in zip(self.values, components):
+            if self.factor is None:
+                row[index] = component
+                continue
+            more = component if self.factor == 1 else self.factor * component
+            if self.index is None:
+                row += more
+            else:
+                row[index] += more
+
+
 class Pointwise:
     """A function of component tuples, e.g. flux(q, n, m), with the inputs it may ask for.
 
@@ -89,7 +118,8 @@ class Pointwise:
         return any(owner == argument for owner, _ in self.used.values())
 
     def __call__(self, **arrays):
-        """Components of the result; each dict of fields is passed as a named tuple with its numbers filled in.
+        """Components of the result; each dict of fields is passed as a named tuple with its numbers filled in, `Rows` as a
+        tuple.
 
         Inputs that the graph does not need may be left out: they are zeros."""
         for argument, spec in self.inputs.items():
@@ -99,6 +129,8 @@ class Pointwise:
                 arrays[argument] = record(argument, *values)(**values)
             elif argument not in arrays:
                 arrays[argument] = 0.0 if spec is None else (0.0,) * spec
+            elif isinstance(arrays[argument], Rows):
+                arrays[argument] = tuple(arrays[argument])
         return components(call(self.function, arrays, self.name))
 
 

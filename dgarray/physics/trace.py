@@ -12,7 +12,7 @@ import sys
 import sysconfig
 from collections import Counter, namedtuple
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from numbers import Real
 from types import FunctionType, MethodType
 from weakref import WeakKeyDictionary
@@ -78,7 +78,7 @@ class Graph:
     outputs: tuple
     name: str
 
-    @property
+    @cached_property
     def inputs(self):
         """Names of the inputs that the outputs need."""
         return tuple(node[1] for node in self.nodes if node[0] == "input")

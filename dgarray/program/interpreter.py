@@ -112,7 +112,7 @@ class Interpreter:
         """{number of a value: array} of all that is known before the first operation."""
         arrays = dict(self.arrays)
         for name, value in (self.program.inputs() | self.program.inputs("number")).items():
-            arrays[value.number] = given[name] if value.shape else self.backend.scalar(given[name])
+            arrays[value.number] = given[name] if value.shape else self.backend.number(given[name])
         for number in self.added:
             arrays[number][...] = 0
         return arrays
@@ -130,8 +130,9 @@ class Interpreter:
                 targets[name][... if columns is None else (..., columns)] = found
         self.backend.workers.run(task, len(pieces))
 
-    def seen(self, read, arrays, columns, own=()):
-        """The array that a read sees, of these columns; columns None: of all."""
+    def seen(self, read, arrays, columns, own=(), gather=None):
+        """The array that a read sees, of these columns; columns None: of all. gather: a function of an array and places that
+        stands for what is read through an index list."""
         value, views = self.program.values[read.value], read.views
         array = own[read.value] if read.value in own else arrays[read.value]
         if type(array) is Components:
@@ -144,6 +145,8 @@ class Interpreter:
         places = arrays[read.index]
         places = places if columns is None else places[..., columns]
         array = array.reshape(*array.shape[:-2], -1)
+        if gather is not None and not read.after:
+            return gather(array, places)
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
         return viewed(array, read.after, read.domain, False)
 
@@ -172,13 +175,13 @@ class Interpreter:
                 return {name: given(each) for name, each in what.items()}
             if isinstance(what, list):
                 return tuple(map(given, what))
-            return self.seen(what, arrays, columns, own)
+            return self.seen(what, arrays, columns, own, self.backend.gathered)
         arguments = {name: given(what) for name, what in operation.arguments.items()}
-        found = self.backend.evaluated(operation.function, arguments)
-        found = found if operation.order is None else [found[i] for i in operation.order]
         shape = self.program.values[operation.result].shape[1:]
         shape = shape if columns is None else (*shape[:-1], columns.stop - columns.start)
-        self.keep(operation.result, Components(found, shape), arrays, own, columns)
+        found = self.backend.evaluated(operation.function, arguments, operation.order, shape)
+        found = Components(found, shape) if isinstance(found, list | tuple) else found
+        self.keep(operation.result, found, arrays, own, columns)
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]
@@ -230,7 +233,7 @@ class Components(NamedTuple):
             if isinstance(index, int):
                 found = self.values[index]
                 if getattr(found, "shape", None) != self.shape:
-                    found = backend.xp.broadcast_to(backend.scalar(found) if not hasattr(found, "shape") else found, self.shape)
+                    found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
                 return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
             return backend.stacked(self.values[index], self.shape), (("part", (slice(None), *rest)), *views[1:])
         return backend.stacked(self.values, self.shape), views

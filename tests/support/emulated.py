@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import simulated
 from dgarray.backends.cuda.device import THREADS, check_launch, check_shared, first_error, prelude
-from strict import StrictArray, StrictNamespace, capturing, enqueue, refuse_in_graph
+from strict import StrictArray, StrictNamespace, capturing, count, enqueue, refuse_in_graph
 
 HEADER, RUNTIME = (Path(__file__).with_name(f"emulation.{kind}") for kind in ("hpp", "cpp"))
 KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\(([^()]*)\)\s*)?(?:void\s+)?(\w+)\s*\(")
@@ -47,17 +47,7 @@ class EmulatedDevice:
 
     def compile(self, source, dtype):
         """A function from the name of a kernel of this CUDA C source to the kernel."""
-        dtype = np.dtype(dtype).name
-        text = [f'#include "{HEADER.name}"', prelude(dtype), '#line 1 "kernel.cu"', source, '#line 1 "wrapper"']
-        names = []
-        for bounds, name in KERNEL.findall(re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.DOTALL)):
-            names.append(name)
-            text.append(f'extern "C" const char* run_{name}(uint3* grid, uint3* block, unsigned shared, void** arguments) '
-                        f"{{ return emulation::launch({name}, *grid, *block, shared, arguments); }}\n"
-                        f'extern "C" const char* kinds_{name}() {{ return emulation::kinds({name}); }}\n'
-                        f'extern "C" unsigned threads_{name}() {{ return emulation::first({bounds or THREADS}); }}')
-        runtime()
-        library = ctypes.CDLL(str(shared_object("\n".join(text))))
+        names, library = compiled(source, np.dtype(dtype).name)
 
         @cache
         def kernel(name):
@@ -73,6 +63,7 @@ class EmulatedDevice:
         if kernel not in self.launched:
             refuse_in_graph(f"the first launch of {kernel.__name__}, which compiles it,")
         self.launched.add(kernel)
+        count(kernel.__name__)
 
         def launch():
             with ONE:
@@ -126,10 +117,7 @@ class Kernel:
     """kernel(grid, block, arguments, shared=0), as of CUDA C on the device, with every argument checked."""
 
     def __init__(self, device, library, name):
-        self.device, self.name = device, name
-        self.run = getattr(library, f"run_{name}")
-        self.run.restype = ctypes.c_char_p
-        self.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p]
+        self.device, self.name, self.run = device, name, runner(library, name)
         kinds = getattr(library, f"kinds_{name}")
         kinds.restype = ctypes.c_char_p
         self.kinds, self.threads = kinds().decode().split(), getattr(library, f"threads_{name}")()
@@ -140,6 +128,7 @@ class Kernel:
         given = [("*" if isinstance(a, StrictArray) else "") + a.dtype.str[1:] for a in arguments]
         if given != self.kinds:
             raise TypeError(f"{self.name} takes ({', '.join(self.kinds)}), not ({', '.join(given)})")
+        count(self.name)
         values = [a.values if isinstance(a, StrictArray) else np.array(a) for a in arguments]
         arrays = [v for v, a in zip(values, arguments) if isinstance(a, StrictArray)]
 
@@ -148,10 +137,8 @@ class Kernel:
                 pointers = [ctypes.c_void_p(guarded.address(v)) if isinstance(a, StrictArray) else None
                             for v, a in zip(values, arguments)]
                 places = [v.ctypes.data if p is None else ctypes.addressof(p) for v, p in zip(values, pointers)]
-                fault = self.run((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared,
-                                 (ctypes.c_void_p * len(places))(*places))
-            fault = fault.decode() if fault else "it writes beyond an array" if guarded.broken else None
-            if fault:
+                fault = self.run(grid, block, shared, places)
+            if fault := fault or guarded.fault:
                 raise RuntimeError(f"{self.name}: {fault}")
         enqueue(launch)
 
@@ -164,8 +151,8 @@ class Guarded:
 
     def __init__(self, arrays):
         self.pieces = []                                       # [first address, end, bits of a guard]
-        for array in sorted((a for a in arrays if a.size), key=lambda a: a.ctypes.data):
-            start, end = array.ctypes.data, array.ctypes.data + array.nbytes
+        bounds = [(*np.lib.array_utils.byte_bounds(array), array) for array in arrays if array.size]
+        for start, end, array in sorted(bounds, key=lambda each: each[:2]):
             if self.pieces and start < self.pieces[-1][1]:
                 self.pieces[-1][1] = max(end, self.pieces[-1][1])
             else:
@@ -187,11 +174,12 @@ class Guarded:
         return 0                                               # an empty array
 
     def __exit__(self, *_):
-        self.broken = False
+        self.fault = None
         for (start, end, _), (room, first, before) in zip(self.pieces, self.copies):
             ctypes.memmove(start, room.ctypes.data + first, end - start)
             before[first:first + end - start] = room[first:first + end - start]
-            self.broken |= not np.array_equal(before, room)
+            if not np.array_equal(before, room):
+                self.fault = "it writes beyond an array"
 
 
 class Graph:
@@ -218,6 +206,33 @@ class Fetch:
         refuse_in_graph("a copy to the host")
         self.done = True
         return self.values
+
+
+def compiled(source, dtype):
+    """(names of the kernels, library) of a CUDA C source; a `runner` runs one."""
+    text = [f'#include "{HEADER.name}"', prelude(dtype), '#line 1 "kernel.cu"', source, '#line 1 "wrapper"']
+    names = []
+    for bounds, name in KERNEL.findall(re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.DOTALL)):
+        names.append(name)
+        text.append(f'extern "C" const char* run_{name}(uint3* grid, uint3* block, unsigned shared, void** arguments) '
+                    f"{{ return emulation::launch({name}, *grid, *block, shared, arguments); }}\n"
+                    f'extern "C" const char* kinds_{name}() {{ return emulation::kinds({name}); }}\n'
+                    f'extern "C" unsigned threads_{name}() {{ return emulation::first({bounds or THREADS}); }}')
+    runtime()
+    return names, ctypes.CDLL(str(shared_object("\n".join(text))))
+
+
+def runner(library, name):
+    """A function run(grid, block, shared, addresses of the arguments) of a kernel, which returns what went wrong, or None."""
+    function = getattr(library, f"run_{name}")
+    function.restype = ctypes.c_char_p
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p]
+
+    def run(grid, block, shared, places):
+        shapes = [(ctypes.c_uint * 3)(*shape) for shape in (grid, block)]
+        fault = function(*shapes, shared, (ctypes.c_void_p * len(places))(*places))
+        return fault.decode() if fault else None
+    return run
 
 
 @cache

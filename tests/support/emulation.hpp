@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <math.h>
+#include <stddef.h>
 #include <type_traits>
 #include <utility>
 

@@ -7,6 +7,7 @@ While a graph is captured (`capturing`), work with a place for its result is kep
 copies to or from the host and new arrays are refused, which a CUDA graph cannot hold.
 """
 import threading
+from collections import Counter
 from contextlib import contextmanager
 
 import numpy as np
@@ -31,6 +32,26 @@ def capturing():
         yield calls
     finally:
         _captured.calls = None
+
+
+_counters = []
+
+
+@contextmanager
+def counting():
+    """Count what the block launches on the device: gives a Counter {name of a function of arrays or of a kernel: launches}.
+
+    Views, arrays without values and an assignment of an array to itself launch nothing."""
+    _counters.append(Counter())
+    try:
+        yield _counters[-1]
+    finally:
+        _counters.pop()
+
+
+def count(name):
+    for counter in _counters:
+        counter[name] += 1
 
 
 def enqueue(call):
@@ -94,6 +115,8 @@ class StrictArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, key, value):
         key, value = unwrap(key), unwrap(value)
+        if not (isinstance(value, np.ndarray) and same(value, self.values[key])):
+            count("copy")
         enqueue(lambda: self.values.__setitem__(key, value))
 
     def fill(self, value):
@@ -119,16 +142,26 @@ def device(function, args, kwargs=None, of=None):
     """function(*args, **kwargs) on the device: at once, or with the graph that is captured."""
     kwargs = kwargs or {}
     out = kwargs.get("out")
+    name = getattr(function, "__name__", str(function))
+    if out is not None:
+        count(name)
     if _captured.calls is not None and out is not None:
         enqueue(lambda: function(*args, **kwargs))
         return wrap(out[0] if isinstance(out, tuple) and len(out) == 1 else out)
     result = function(*args, **kwargs)
-    if _captured.calls is not None:
-        known = [a for a in (of, *args) if isinstance(a, np.ndarray)]
-        for array in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(array, (np.ndarray, np.generic)) and not any(np.may_share_memory(array, a) for a in known):
-                refuse_in_graph(f"a new array of {getattr(function, '__name__', function)}()")
+    known = [a for a in (of, *args) if isinstance(a, np.ndarray)]
+    new = [array for array in (result if isinstance(result, (tuple, list)) else [result])
+           if isinstance(array, (np.ndarray, np.generic)) and not any(np.may_share_memory(array, a) for a in known)]
+    if new and out is None:
+        refuse_in_graph(f"a new array of {name}()")
+        if not name.startswith("empty"):
+            count(name)
     return wrap(result)
+
+
+def same(a, b):
+    """Whether two arrays are the same memory in the same order."""
+    return (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides)
 
 
 def wrap(value):
@@ -155,6 +188,10 @@ class StrictNamespace:
             return values
         refuse_in_graph("a copy from the host")
         return StrictArray(np.array(values, dtype))
+
+    def ElementwiseKernel(self, *arguments, **options):
+        from emulated_elementwise import ElementwiseKernel
+        return ElementwiseKernel(*arguments, **options)
 
     def __getattr__(self, name):
         function = getattr(np, name)

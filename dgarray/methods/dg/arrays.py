@@ -113,10 +113,6 @@ class DGArrays:
         return {name: values[columns] for name, values in self.parameters.items()} | {
             name: values[rows, columns] for name, values in self.media[place].items()}
 
-    def position(self, columns):
-        """The argument x of the physics at these elements, {"x": (dim) arrays (node, element)}; {} if nothing depends on x."""
-        return {"x": tuple(self.x[:, :, columns])} if self.needs_x else {}
-
     def time(self, t):
-        """The time as an array without dimensions: functions of a Python float would be float64 and promote float32."""
-        return self.backend.scalar(t)
+        """The time as pointwise functions take it."""
+        return self.backend.number(t)

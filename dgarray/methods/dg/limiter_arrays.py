@@ -2,6 +2,7 @@
 from contextlib import contextmanager
 from functools import cached_property
 
+from ...physics.pointwise import Rows
 from .limiter import Block, Limiter
 
 AT_ONCE = 8              # temporaries of other operations that all which is there at once is as large as
@@ -125,13 +126,10 @@ class Elements:
 
     def __call__(self, function, into=None, **rows):
         counts = {name: value if name == "m" else len(value) for name, value in rows.items()}
-        found = self.arrays.limiter.function(function, **dict(counts, m=None) if "m" in counts else counts)(
-            **{name: value if name == "m" else tuple(value) for name, value in rows.items()})
-        if into is None:
-            return found
-        for row, values in zip(into, found):
-            row[...] = values
-        return into
+        function = self.arrays.limiter.function(function, **dict(counts, m=None) if "m" in counts else counts)
+        found = self.backend.evaluate(function, () if into is None else [Rows(into)],
+                                      **{name: value if name == "m" else Rows(value) for name, value in rows.items()})
+        return found if into is None else into
 
     def product(self, name, rows, into=None):
         matrix = self.arrays.matrices[name]
@@ -162,8 +160,13 @@ class Elements:
 
     def least(self, function, start):
         values = self.backend.product(self.arrays.points, self.q[:, :, self.columns])
-        found = self.arrays.limiter.function(function, q=len(values), least=1, m=None)(q=tuple(values), least=start, m=self.m)
-        return (self.xp.min(found[0], axis=0),)
+        return self.least_of(function, start, values)
+
+    def least_of(self, function, start, values):
+        """As `least`, from the values at points, (variable, point, element)."""
+        function = self.arrays.limiter.function(function, q=len(values), least=1, m=None)
+        found, = self.backend.evaluate(function, q=Rows(values), least=start, m=self.m)
+        return (self.xp.min(found, axis=0),)
 
     def extremes(self, function, **rows):
         lists, means, pairs = self.arrays.lists, self.q[:, 0], []
@@ -171,8 +174,9 @@ class Elements:
         for vertex in range(around.shape[1]):
             high = low = None
             for elements in around[:, vertex]:
-                values = self(function, q=means[:, elements], **rows)
-                high = values if high is None else [self.xp.maximum(*pair) for pair in zip(high, values)]
-                low = values if low is None else [self.xp.minimum(*pair) for pair in zip(low, values)]
+                q = means[:, elements]
+                values = self(function, into=self.xp.empty_like(q), q=q, **rows)
+                high = values if high is None else self.xp.maximum(high, values)
+                low = values if low is None else self.xp.minimum(low, values)
             pairs.append((high, low))
         return [values[v] for v in range(len(means)) for pair in pairs for values in pair]

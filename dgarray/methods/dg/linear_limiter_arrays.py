@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...reference.columns import sum_of_rows
+from ...physics.pointwise import Rows
 from ..operation import Operation
 from .limiter_arrays import Elements, LimiterArrays, block_of
 from .linear_limiter import LinearLimiter
@@ -117,14 +117,14 @@ class LinearElements(Elements):
 
     @cached_property
     def mean(self):
-        return sum_of_rows(self.q[:, :, self.columns] * self.weight("mean"))
+        return self.backend.sum_of_rows(self.q[:, :, self.columns] * self.weight("mean"))
 
     def mean_of(self, v):
         return self.mean[v]
 
     def slopes(self, v):
         q = self.q[v, :, self.columns]
-        return [sum_of_rows(q * weights) for weights in self.weight("slopes")]
+        return [self.backend.sum_of_rows(q * weights) for weights in self.weight("slopes")]
 
     def span(self, v):
         q = self.q[v, :, self.columns]
@@ -148,7 +148,7 @@ class LinearElements(Elements):
         q = self.q[v, :, self.columns]
         mean = self.mean[v][..., None, :] * self.arrays.weights["one"][:, None]
         function = self.arrays.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
-        q[...] = function(q=(q,), mean=(mean,), **{name: tuple(row) for name, row in rows.items()})[0]
+        self.backend.evaluate(function, [Rows([q])], q=(q,), mean=(mean,), **{name: Rows(row) for name, row in rows.items()})
 
     def take(self, name, source):
         places, shared = self.arrays.lists[name][:, self.columns], self.arrays.shared
@@ -167,5 +167,4 @@ class LinearElements(Elements):
         else:
             gauss = tables.diagonal and tables.kind == "gauss"
             q = self.with_points_beside(q, [operations.ends_of(q)] if gauss else [])
-        found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
-        return (self.xp.min(found[0], axis=0),)
+        return self.least_of(function, start, q)

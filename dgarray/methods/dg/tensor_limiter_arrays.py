@@ -1,7 +1,7 @@
 """Positivity of tensor-product DG on arrays: `NodalPositivity` with whole arrays in place of numbers."""
 from functools import cached_property
 
-from ...reference.columns import sum_of_rows
+from ...physics.pointwise import Rows
 from .limiter_arrays import AT_ONCE, Elements, LimiterArrays
 from .positivity import NodalPositivity
 
@@ -31,16 +31,15 @@ class TensorElements(Elements):
     def mean(self):
         weights = self.arrays.weights
         weights = weights if weights.shape[1] == 1 else weights[:, self.columns]
-        return sum_of_rows(self.q[:, :, self.columns] * weights)
+        return self.backend.sum_of_rows(self.q[:, :, self.columns] * weights)
 
     def at_nodes(self, function, v, **rows):
         q = self.q[v, :, self.columns]
         mean = self.mean[v][..., None, :]
         function = self.arrays.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
-        q[...] = function(q=(q,), mean=(mean,), **{name: tuple(row) for name, row in rows.items()})[0]
+        self.backend.evaluate(function, [Rows([q])], q=(q,), mean=(mean,), **{name: Rows(row) for name, row in rows.items()})
 
     def least(self, function, start):
         q = self.q[:, :, self.columns]
         q = self.with_points_beside(q, [] if self.arrays.limits.faces_inside else [self.operations.ends_of(q)])
-        found = self.arrays.limiter.function(function, q=len(q), least=1, m=None)(q=tuple(q), least=start, m=self.m)
-        return (self.xp.min(found[0], axis=0),)
+        return self.least_of(function, start, q)

@@ -58,8 +58,8 @@ def of_line(line, needed):
     return min(low for low, _ in given), max(high for _, high in given)
 
 
-def evaluate(lines, fields, wanted, numbers):
-    """Evaluate lines on arrays; returns {field: its components on (first, end), arrays whose last axis is the sweep's}.
+def evaluate(backend, lines, fields, wanted, numbers):
+    """Evaluate lines on arrays of a backend; returns {field: its components on (first, end)}, with the sweep's axis last.
 
     fields    {field: (first cell, components)} of what is given; components of parameters are a dict
     wanted    {field: (first, end)} of what is returned;  numbers: {argument: number}"""
@@ -77,7 +77,7 @@ def evaluate(lines, fields, wanted, numbers):
         given = {argument: part(field, first + shift, end + shift)
                  for argument, (field, shift) in line.reads.items() if argument in used}
         asked = {name: numbers[name] for name in line.function.inputs if name in numbers}
-        result = line.function(**given, **asked)
+        result = backend.evaluate(line.function, **given, **asked)
         for field, count in line.writes.items():
             known[field], result = (first, result[:count]), result[count:]
     return {field: part(field, *cells) for field, cells in wanted.items()}

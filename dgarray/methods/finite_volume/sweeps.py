@@ -6,6 +6,7 @@ second order, and each sweep may use the largest stable step of its own axis. St
 """
 import numpy as np
 
+from ...physics.pointwise import Rows
 from ..check import Check
 from ..halo import Halo
 from ..recipe import Fetched, Recipe
@@ -113,7 +114,8 @@ class Sweeps(Recipe):
         """Evaluate a line of one field, in `result`, that reads q, m, x and that field of the same cell, at the own cells."""
         (field,), q = line.writes, self.own(q)
         fields = {field: (0, tuple(self.own(result))), "q": (0, tuple(q)), "m": (0, self.own_m), "x": (0, self.own_x)}
-        for target, values in zip(self.own(result), evaluate([line], fields, {field: (0, q.shape[-1])}, numbers)[field]):
+        found = evaluate(self.backend, [line], fields, {field: (0, q.shape[-1])}, numbers)[field]
+        for target, values in zip(self.own(result), found):
             target[...] = values
 
     def sweep(self, axis, q, out, t, dt):
@@ -134,7 +136,7 @@ class Sweeps(Recipe):
             if base != "q":
                 fields[base] = 0, tuple(given[(slice(None), *rows)])
             with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-                new = evaluate(lines, fields, {"out": (0, end - first)}, numbers)["out"]
+                new = evaluate(self.backend, lines, fields, {"out": (0, end - first)}, numbers)["out"]
             for v, value in enumerate(new):
                 target[(v, *rows)] = value
 
@@ -185,10 +187,9 @@ class Sweeps(Recipe):
         q = self.padded(axis, self.along(axis, q)[(slice(None), *rows)])
         for side, cells in zip(self.tables.sides[axis], ends):
             if side.outside is not None and not self.tables.copies(axis, side.end):
-                state = side.outside(q=tuple(a[..., cells] for a in q), t=t, x=tuple(a[..., cells] for a in x),
-                                     m={name: values[..., cells] for name, values in m.items()})
-                for a, value in zip(q, state):
-                    a[..., cells] = value
+                ghosts = Rows(q[..., cells])
+                self.backend.evaluate(side.outside, [ghosts], q=ghosts, t=t, x=tuple(a[..., cells] for a in x),
+                                      m={name: values[..., cells] for name, values in m.items()})
         return {"q": (-layers, tuple(q)), "m": (-layers, m), "x": (-layers, x)}
 
     def padded(self, axis, values):
@@ -233,7 +234,7 @@ class Sweeps(Recipe):
         for rows in self.pieces(axis):
             fields = self.fields(axis, q, t, rows)
             with np.errstate(all="ignore"):          # a source may have made q what it is
-                s = evaluate([self.tables.speeds[axis]], fields, {"s": (-1, end - first)}, {"t": t})["s"][0]
+                s = evaluate(self.backend, [self.tables.speeds[axis]], fields, {"s": (-1, end - first)}, {"t": t})["s"][0]
             largest = max(largest, self.backend.largest(s))
         return min(PARTS, int(np.ceil(self.over_all(largest) * dt / self.tables.grid.spacing[axis])))
 
@@ -253,7 +254,7 @@ class Sweeps(Recipe):
             return
         energy = self.own(q[self.tables.law.variables.index("E")])
         with np.errstate(all="ignore"):
-            heat = self.own(self.tables.physics.internal_energy(q=tuple(q), m=self.m)[0])
+            heat = self.own(self.backend.evaluate(self.tables.physics.internal_energy, q=Rows(q), m=self.m)[0])
         if not self.over_all(not self.backend.finite(heat)):
             self.warmed += int(self.backend.host(poor.sum()))
             before, total = (self.of_whole(values) for values in (heat, energy))
@@ -278,8 +279,8 @@ class Sweeps(Recipe):
         with np.errstate(all="ignore"):
             numbers, wanted = self.numbers(axis, t, targets[0][1]), {"flux": (-1, n)}
             inside = dict.fromkeys(tables.inside, (0, n))
-            found = evaluate(tables.sweeps[axis], fields, wanted | inside, numbers)
-            low = evaluate([tables.simple[axis]], fields, wanted, numbers)["flux"]
+            found = evaluate(self.backend, tables.sweeps[axis], fields, wanted | inside, numbers)
+            low = evaluate(self.backend, [tables.simple[axis]], fields, wanted, numbers)["flux"]
         counted = faces if axis != tables.cut or tables.share.end == tables.share.count else faces[..., :-1]
         self.replaced += int(self.backend.host(counted.sum()))          # a face between two parts once
         change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, found.pop("flux")))
@@ -287,7 +288,7 @@ class Sweeps(Recipe):
             view = self.along(axis, target)[..., first:end]
             given = {field: (0, values) for field, values in found.items()}
             given |= {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
-            new = evaluate([tables.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
+            new = evaluate(self.backend, [tables.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
             for v, value in enumerate(new):
                 view[(v, *rows)] = value
 
@@ -321,13 +322,13 @@ class Sweeps(Recipe):
     def sound(self, q, t):
         """Whether the state of each cell is finite and admissible, (z, y, x)."""
         with np.errstate(all="ignore"):
-            found = self.tables.physics.sound(q=tuple(q), t=t, m=self.m, x=self.x)[0]
+            found, = self.backend.evaluate(self.tables.physics.sound, q=Rows(q), t=t, m=self.m, x=self.x)
         return self.xp.broadcast_to(found, q.shape[1:])
 
     def rate(self, q, t):
         """The largest s_k / h_k over cells and axes k, without splitting of their sum over the axes: see `GridTables.rate`."""
         with np.errstate(all="ignore"):
-            found = self.tables.rate(q=tuple(self.own(q)), t=t, m=self.own_m, x=self.own_x)[0]
+            found, = self.backend.evaluate(self.tables.rate, q=Rows(self.own(q)), t=t, m=self.own_m, x=self.own_x)
         return self.backend.largest(found) if getattr(found, "ndim", 0) else float(found)
 
     def check(self, q, t):

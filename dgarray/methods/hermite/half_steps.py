@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ...physics.taylor import apply
 from ..recipe import Fetched, Recipe
 
 
@@ -134,8 +133,8 @@ class HalfSteps(Recipe):
         N + 1)"""
         d = self.tables.dim
         c = q.reshape(len(q), *self.box, *q.shape[2:])
-        last = self.neighbours[half][d - 1]
-        needed, place = np.unique(np.concatenate([self.backend.host(ends)[row] for ends in last[:2]]), return_inverse=True)
+        last = self.tables.neighbours[half][d - 1]
+        needed, place = np.unique(np.concatenate([last.low[row], last.high[row]]), return_inverse=True)
         c = self.xp.take(c, self.backend.integers(needed), axis=1 + d)
         for axis in range(d):
             low, high, *signs = self.neighbours[half][axis]
@@ -187,19 +186,22 @@ class HalfSteps(Recipe):
             return value[(slice(None),) * d + (row,)] if np.ndim(value) and value.shape[d] > 1 else value
         for k, entries in enumerate(flux):
             for (i, j), value in entries.items():
-                self.add_derivative(out[i], -1 / spacing[k], apply("multiply", d, here(value), w[j]), k)
+                number, given = (None, self.backend.series_product(d, here(value), w[j])) if np.ndim(value) else (value, w[j])
+                self.add_derivative(out[i], -1 / spacing[k], given, k, number)
         for (i, j), value in source.items():
-            out[i] += apply("multiply", d, here(value), w[j])
+            out[i] += self.backend.series_product(d, here(value), w[j])
         for i, value in enumerate(inverse):
-            out[i] = apply("multiply", d, here(value), out[i])
+            if np.ndim(value):
+                out[i] = self.backend.series_product(d, here(value), out[i])
+            else:
+                out[i] *= value
         return out
 
-    def add_derivative(self, out, a, w, k):
-        """out += a dw/dxi_k: coefficient j gets a (j_k + 1) times coefficient j + e_k.  Algorithm 3."""
+    def add_derivative(self, out, a, w, k, number=None):
+        """out += a d(number w)/dxi_k: coefficient j gets a (j_k + 1) times coefficient j + e_k.  Algorithm 3."""
         axis = self.tables.dim - 1 - k
         out, w = self.xp.moveaxis(out, axis, 0), self.xp.moveaxis(w, axis, 0)
-        for j in range(len(w) - 1):
-            out[j] += a * (j + 1) * w[j + 1]
+        self.backend.add_multiples(out[:-1], [a * (j + 1) for j in range(len(out) - 1)], w[1:], number)
 
     def damp(self, q, dt):
         """Damp the state in the sponges, in place: q times exp(-sigma dt), as a product of series about the nodes."""
