@@ -294,18 +294,25 @@ _PARAMETERS = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary(
 
 
 def parameters(function):
-    """{name: parameter} of a callable; those of functions and methods are kept, as Python takes long to find them."""
-    kept, key = _PARAMETERS.get(type(function), {}), getattr(function, "__func__", function)
-    if type(key) is not FunctionType:
-        return inspect.signature(function).parameters
-    if key not in kept:
-        kept[key] = inspect.signature(function).parameters
-    return kept[key]
+    """{name: parameter} of a callable."""
+    return _signature(function)[0]
 
 
 def arguments(function):
     """Names of the parameters of a function, bound method, partial or other callable, without *args and **kwargs."""
-    return tuple(p.name for p in parameters(function).values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return _signature(function)[1]
+
+
+def _signature(function):
+    """The parameters and their names; those of functions and methods are kept, as Python takes long to find them."""
+    kept, key = _PARAMETERS.get(type(function), {}), getattr(function, "__func__", function)
+    known = type(key) is FunctionType and kept.get(key)
+    if not known:
+        found = inspect.signature(function).parameters
+        known = found, tuple(p.name for p in found.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        if type(key) is FunctionType:
+            kept[key] = known
+    return known
 
 
 def call(function, available, role=None):
