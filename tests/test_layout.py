@@ -38,8 +38,8 @@ ALLOWED = {
     "backends": {"physics", "program", "wording", "system_memory", "reference", "methods", "stepping"},
     "output": {"atomic_write", "figures", "physics", "wording", "reference", "mesh", "spaces", "analysis"},
     "analysis": {"figures", "keywords", "physics", "wording", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
-    "bench": {"array_memory", "atomic_write", "physics", "wording", "reference", "mesh", "methods", "backends", "stepping",
-              "output", "run", "cases"},
+    "bench": {"array_memory", "atomic_write", "physics", "program", "wording", "reference", "mesh", "methods", "backends",
+              "stepping", "output", "run", "cases"},
     "run": {"array_memory", "html_table", "keywords", "launched", "physics", "wording", "version", "reference", "mesh",
             "spaces", "methods", "backends", "stepping", "output", "analysis"},
 }

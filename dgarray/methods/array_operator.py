@@ -41,7 +41,7 @@ class ArrayOperator(Operator):
 
     @property
     def kernels(self):
-        return self.operations.kernels
+        return "fused" if self.operations.work[0] in self.operations.fused else "array"
 
     @property
     def array_expressions(self):

@@ -28,11 +28,6 @@ class Recipe:
         return OperationLists()
 
     @property
-    def kernels(self):
-        """"fused" where kernels compute the first part of `work`, which is the largest, else "array"."""
-        return "fused" if self.work[0] in self.fused else "array"
-
-    @property
     def array_expressions(self):
         """The parts of this problem's step that run as array expressions, not as kernels."""
         return [part for part in self.work if part not in self.fused]

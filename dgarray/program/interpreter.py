@@ -59,7 +59,7 @@ class Interpreter:
 
     def __init__(self, backend, program, constants):
         self.backend, self.program = backend, program
-        self.arrays = {}
+        self.arrays, self.lists = {}, {}
         for name, value in program.inputs("constant").items():
             if name not in constants:
                 constants[name] = (backend.integers if value.kind == "integer" else backend.array)(value.held())
@@ -139,7 +139,7 @@ class Interpreter:
             array, views = array.seen(views, self.backend)
         elif columns is not None and read.index is None and read.value not in own and value.domain:
             array = array[..., columns]
-        array = viewed(array, views, value.domain, columns is None or read.index is not None)
+        array = viewed(array, views, value.domain, columns is None or read.index is not None, self.places)
         if read.index is None:
             return array
         places = arrays[read.index]
@@ -148,7 +148,13 @@ class Interpreter:
         if gather is not None and not read.after:
             return gather(array, places)
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
-        return viewed(array, read.after, read.domain, False)
+        return viewed(array, read.after, read.domain, False, self.places)
+
+    def places(self, numbers):
+        """An index of these numbers, where arrays are."""
+        if numbers not in self.lists:
+            self.lists[numbers] = self.backend.integers(np.array(numbers))
+        return self.lists[numbers]
 
     def keep(self, number, found, arrays, own, columns):
         """Keep what an operation has made of these columns."""
@@ -205,11 +211,12 @@ class Interpreter:
         self.keep(operation.result, found, arrays, own, columns)
 
 
-def viewed(array, views, domain, whole):
-    """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there."""
+def viewed(array, views, domain, whole, places):
+    """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there;  places: a function that
+    makes an index of a tuple of numbers."""
     for what, view in views:
         if what == "part":
-            array = array[tuple(np.array(each) if isinstance(each, tuple) else each for each in view)]
+            array = array[tuple(places(each) if isinstance(each, tuple) else each for each in view)]
         elif what == "shape":
             array = array.reshape(*view, *array.shape[array.ndim - bool(domain):])
         elif what == "order":
