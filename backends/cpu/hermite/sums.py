@@ -8,6 +8,7 @@ with the same K for all j <= N.  No stage is written down: a row of results stay
 read, and each number read takes part in several products.  K grows with the product of all shifts, stages do not: it is the
 quicker where orders are low and variables few.
 """
+from functools import cached_property
 from itertools import product
 from math import factorial
 
@@ -102,17 +103,30 @@ class Sums:
 
     def factors(self, tau):
         """K for a time tau, of c and U, in the order in which entries name them."""
-        sums = []
-        for first, powers in enumerate(self.powers):
+        result = np.zeros(self.factor_count)
+        for first, (powers, places) in enumerate(self.taken):
             begin = first + self.base
             terms = [(s, tau ** (s - begin) * factorial(begin) / factorial(s) * P) for s, P in powers]
-            sums.append((sum(P for _, P in terms), sum(P / (s + 1) for s, P in terms if s < self.s.count)))
-        result = []
-        for first, row, column, shift, pattern in self.blocks:
-            for K in sums[first][:self.kinds]:
-                K = K if np.ndim(K) else np.zeros_like(self.powers[first][0][1])
-                result += list(K[(row, column, slice(None), *shift)][list(patterns(self.m)[pattern])])
-        return np.array(result)
+            result[places[0]] = sum(P for _, P in terms)
+            if self.kinds > 1:
+                result[places[1]] = sum(P / (s + 1) for s, P in terms if s < self.s.count)
+        return result
+
+    @cached_property
+    def taken(self):
+        """For each first stage ([(s, what entries take of K of that stage)], where it lies in the result: [of c, of U])."""
+        found = []
+        for first, powers in enumerate(self.powers):
+            numbers, taken = np.arange(powers[0][1].size).reshape(powers[0][1].shape), []
+            places = [[] for _ in range(self.kinds)]
+            for (of, row, column, shift, pattern), begin in self.blocks.items():
+                if of == first:
+                    along = patterns(self.m)[pattern]
+                    taken += list(numbers[(row, column, slice(None), *shift)][list(along)])
+                    for kind, some in enumerate(places):
+                        some += range(begin + kind * len(along), begin + (kind + 1) * len(along))
+            found.append(([(s, P.ravel()[np.array(taken, int)]) for s, P in powers], [np.array(some, int) for some in places]))
+        return found
 
     def operations(self):
         """Floating-point operations of all sums; a multiply-add counts 2."""
