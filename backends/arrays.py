@@ -185,7 +185,8 @@ class ArrayBackend:
             found = function(**arguments)
             return found if order is None else [found[i] for i in order]
         count = len(function.graph.outputs) if order is None else len(order)
-        values, places = self.xp.empty((count, *shape), self.dtype), range(count) if order is None else np.argsort(order).tolist()
+        values = self.xp.empty((count, *shape), self.dtype)
+        places = range(count) if order is None else np.argsort(order).tolist()
         self.evaluate(function, [Rows([values[place] for place in places])], **arguments)
         return values
 

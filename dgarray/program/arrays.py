@@ -90,8 +90,10 @@ class Array:
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
-    def _seen(self, view, lead):
-        shape, which = (*lead, self.shape[-1]) if self.domain else tuple(lead), "views" if self.read.index is None else "after"
+    def _seen(self, view, lead, before=False):
+        """The array through one more view; before: of what it shows before it is read through the index list."""
+        shape = (*lead, self.shape[-1]) if self.domain else tuple(lead)
+        which = "views" if before or self.read.index is None else "after"
         return Array(self.trace, self.read._replace(**{which: (*getattr(self.read, which), view), "shape": shape}))
 
     def __getitem__(self, index):
@@ -101,7 +103,8 @@ class Array:
         if len(index) > len(self.lead):
             raise IndexError(f"{self!r} has no part {index}: columns are not taken apart")
         shape = np.broadcast_to(0, self.lead)[tuple(list(i) if isinstance(i, tuple) else i for i in index)].shape
-        return self._seen(("part", index), shape)
+        listed = self.read.index is not None and not self.read.after and len(self.trace.values[self.read.index].shape)
+        return self._seen(("part", index), shape, listed and len(index) <= len(self.shape) - listed)
 
     def reshape(self, *lead):
         """The same numbers with other leading axes."""

@@ -180,6 +180,9 @@ class Interpreter:
             if isinstance(what, dict):
                 return {name: given(each) for name, each in what.items()}
             if isinstance(what, list):
+                if (together := as_one(what)) is not None:          # rows are taken once, for all components
+                    found = self.seen(together, arrays, columns, own)
+                    return tuple(found[read.views[-1][1][0]] for read in what)
                 return tuple(map(given, what))
             return self.seen(what, arrays, columns, own, self.backend.gathered)
         arguments = {name: given(what) for name, what in operation.arguments.items()}
@@ -211,9 +214,22 @@ class Interpreter:
         self.keep(operation.result, found, arrays, own, columns)
 
 
+def as_one(reads):
+    """The `Read` of all components of a value, where these reads are components of a part of it that copies rows by their
+    numbers; else None."""
+    if len(reads) < 2:
+        return None
+    first, *others = [read._replace(views=read.views[:-1], shape=()) for read in reads]
+    rows = any(what == "part" and any(isinstance(each, tuple) for each in view) for what, view in first.views)
+    single = all(read.views and read.views[-1][0] == "part" and len(read.views[-1][1]) == 1
+                 and isinstance(read.views[-1][1][0], int) for read in reads)
+    return first if rows and single and first.index is None and all(each == first for each in others) else None
+
+
 def viewed(array, views, domain, whole, places):
-    """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there;  places: a function that
-    makes an index of a tuple of numbers."""
+    """An array through views, see `Read`; domain: of its columns;  whole: whether all of them are there.
+
+    places: a function that makes an index of a tuple of numbers"""
     for what, view in views:
         if what == "part":
             array = array[tuple(places(each) if isinstance(each, tuple) else each for each in view)]

@@ -70,7 +70,8 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     @staticmethod
     def piece_of(source, tiles, backend):
         """How many of the tiles a thread takes at a time."""
-        return max(1, min(source.piece, tiles // (SHARES * backend.threads) if backend.threads > 1 else tiles))
+        shared = backend.threads > 1 or backend.messages is not None          # by threads, or with messages meanwhile
+        return max(1, min(source.piece, tiles // (SHARES * backend.threads) if shared else tiles))
 
     def connect(self):
         """Find where elements have what they need of others."""

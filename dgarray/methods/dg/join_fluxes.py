@@ -82,9 +82,7 @@ class OnTrace:
 
     def fluxes(self, own, t):
         """For both sides a part of the array of face fluxes, from the values at the faces of their sets."""
-        m = self.mortars
-        values = [gather(q, self.constant(f"places {i}", m.node_places[i], "integer"))[:form.tables.moving]
-                  for i, (q, form) in enumerate(zip(own, self.forms))]
+        m, values = self.mortars, self.values(own)
         l, r = (self.at_mortar(i, values[i]) for i in (0, 1))
         star = apply(m.function, "F* at mortars", at=l, **given(
             l=l, r=r, n=self.constant("normals", m.normals), s=[self.constant("areas", m.areas)], t=t,
@@ -100,6 +98,11 @@ class OnTrace:
                 f = f - self.own_flux(i, values[i], t)
             adds = m.several[i] or own_part(form.tables, m.several[i])
             yield self.constant(f"slots {i}", m.flux_slots[i], "integer"), self.widened(i, f), "add" if adds else "set"
+
+    def values(self, own):
+        """The law's variables at the face points of both sides, from the values at the faces of their sets."""
+        return [gather(q, self.constant(f"places {i}", self.mortars.node_places[i], "integer"))[:form.tables.moving]
+                for i, (q, form) in enumerate(zip(own, self.forms))]
 
     def at_mortar(self, i, values):
         """The state of a side at the mortar points, from that at the face's nodes."""

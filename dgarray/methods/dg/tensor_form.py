@@ -30,6 +30,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ...physics.pointwise import Pointwise
 from ...program.arrays import apply, gather, product, put, reduce, stack
 from .set_constants import given
 from .weak_form import WeakForm
@@ -174,8 +175,9 @@ class TensorForm(WeakForm):
 
     def blended(self, r):
         """(1 - alpha) r."""
-        blend = self.functions.blend
-        return stack([apply(blend, r=[component], share=[self.share])[0] for component in r], term="(1 - alpha) r")
+        blend = Pointwise(lambda r, share: tuple((1 - share[0]) * component for component in r), {"r": len(r), "share": 1},
+                          "share of the split form")
+        return apply(blend, r=r, share=[self.share])
 
     def subcells(self, q, k, t):
         """- alpha (f_(i, i+1) - f_(i-1, i)) / w_i."""
