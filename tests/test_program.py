@@ -1,0 +1,183 @@
+"""Programs: what the vocabulary of recipes records, how the interpreter performs it, what it costs, and how it reads."""
+import numpy as np
+import pytest
+from dgarray.backends.arrays import ArrayBackend
+
+import dgarray as dg
+from dgarray import backends
+from dgarray.methods.dg.stage_program import kind_of
+from dgarray.physics.pointwise import Pointwise
+from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, reduce, stack
+from dgarray.program.costs import costs
+from dgarray.program.interpreter import groups_of
+from dgarray.program.listing import listing
+from dgarray.program.operations import Put
+from dgarray.stepping import RK4, STEPPERS
+
+RANDOM = np.random.default_rng(0)
+CELLS, FACES = Domain("cells", 50), Domain("faces", 30)
+Q, MATRIX, PLACES = RANDOM.random((2, 4, 50)), RANDOM.random((3, 4)), RANDOM.permutation(200)[:60].reshape(2, 30)
+TWICE = Pointwise(lambda q, s: (2 * q[0] + s, q[0] * q[1]), {"q": 2, "s": None}, "twice")
+
+
+def recorded():
+    trace = Trace()
+    return trace, trace.input("q", Q.shape, CELLS), trace.constant("places", PLACES.shape, FACES, lambda: PLACES, "integer")
+
+
+def run(trace, size=None, **outputs):
+    """The outputs of a program, with pieces of so many columns."""
+    backend = ArrayBackend(np, "float64", "numpy", 1)
+    if size:
+        backend.pieces = lambda count, rows: [slice(i, min(i + size, count)) for i in range(0, count, size)]
+    program = trace.program("program", **outputs)
+    given = {"q": Q, "s": 3.0}
+    found = backend.interpreter(program, {}).run({name: given[name] for name in given
+                                                 if name in program.inputs() | program.inputs("number")})
+    return list(found.values())
+
+
+@pytest.mark.parametrize("size", [None, 7])
+def test_operations_are_those_of_numpy(size):
+    """Whatever the pieces are: a gather waits for all columns of what it reads."""
+    trace, q, places = recorded()
+    s, D = trace.number("s"), trace.constant("D", MATRIX.shape, None, lambda: MATRIX)
+    both = apply(TWICE, q=q, s=s)
+    found = gather(both, places)
+    back = put((2, 4), CELLS, [(places, found, "set"), (places, found, "add")])
+    along = product(trace.constant("E", (2, 2), None, lambda: MATRIX[:2, :2]), q.reshape(2, 2, 2), axis=-3)
+    outputs = run(trace, size, a=both, b=found[1], c=back, d=product(D, both + q), e=along.moved(1, 0, 2)[0],
+                  f=reduce("sum", q), g=reduce("max", q, axis=-3), h=stack([q[0], both[0]], 1), i=q[:, [0, 2]], j=q - both)
+    a = np.stack([2 * Q[0] + 3, Q[0] * Q[1]])
+    b = a.reshape(2, -1)[:, PLACES]
+    c = np.zeros((2, 200))
+    c[:, PLACES] = 2 * b
+    lines = np.einsum("ij,vjke->ivke", MATRIX[:2, :2], Q.reshape(2, 2, 2, 50))
+    expected = [a, b[1], c.reshape(Q.shape), MATRIX @ (a + Q), lines[0], Q.sum(axis=1), Q.max(axis=0),
+                np.stack([Q[0], a[0]], axis=1), Q[:, [0, 2]], Q - a]
+    for found, right in zip(outputs, expected, strict=True):
+        assert found.shape == right.shape and np.abs(found - right).max() < 1e-14
+
+
+def test_the_first_columns_are_a_domain_of_their_own():
+    trace, q, _ = recorded()
+    own = q.first(Domain("own cells", 20))
+    found, = run(trace, 7, a=own + own)
+    assert np.array_equal(found, 2 * Q[..., :20])
+
+
+def test_the_same_operation_is_recorded_once():
+    trace, q, places = recorded()
+    a, b = gather(q, places) * gather(q, places), gather(q, places) * gather(q, places)
+    assert a is b and len(trace.program("squares", a=a, b=b).operations) == 1
+
+
+def test_what_no_output_needs_is_left_out():
+    trace, q, _ = recorded()
+    q + q
+    assert len(trace.program("product", a=q * q).operations) == 1
+
+
+def test_neighbouring_operations_are_done_together():
+    """A gather of a result begins a new group; what comes before it and after it on the same columns is one."""
+    trace, q, places = recorded()
+    total = q + q
+    fluxes = gather(total, places) * gather(q, places)
+    last = put((2, 4), CELLS, [(places, fluxes, "set")]) + total
+    groups = groups_of(trace.program("three", a=last * last))
+    assert [group.domain.name for group in groups] == ["cells", "faces", "cells"]
+    assert [len(group.operations) for group in groups] == [1, 2, 2] and type(groups[1].operations[-1]) is Put
+
+
+@pytest.mark.parametrize("wrong, message", [
+    (lambda q, places: q[0, 1, 2], "columns are not taken apart"), (lambda q, places: q.reshape(3, 3), "leading axes"),
+    (lambda q, places: product(q, q), "cannot be applied"), (lambda q, places: gather(gather(q, places), places), "already")])
+def test_wrong_shapes_are_refused(wrong, message):
+    _, q, places = recorded()
+    with pytest.raises((ValueError, IndexError), match=message):
+        wrong(q, places)
+
+
+def test_costs_counted_by_hand():
+    """A product of 3 x 4 with 2 variables on 50 cells; the sum of two arrays stays in cache on a CPU alone."""
+    trace, q, _ = recorded()
+    D = trace.constant("D", MATRIX.shape, None, lambda: MATRIX)
+    program = trace.program("product", a=product(D, q + q))
+    (on_cpu,), (on_gpu,) = costs(program, 8), costs(program, 8, in_cache=False)
+    assert on_cpu.flops == on_gpu.flops == 2 * 4 * 50 + 2 * 2 * 3 * 4 * 50
+    assert on_cpu.bytes == 8 * (2 * 4 * 50 + 12 + 2 * 3 * 50) and on_gpu.bytes == on_cpu.bytes + 2 * 8 * 2 * 4 * 50
+
+
+def sound(method, mesh, **options):
+    law = dg.Acoustics(mesh.dim)
+    return dg.Simulation(mesh, law, method, dg.wall, lambda x: tuple(np.sin(2 * x[0] + i) for i in range(len(law.variables))),
+                         until=0.05, dt=0.005, **options)
+
+
+def test_a_listing_reads_as_the_weak_form():
+    operator = sound(dg.NodalDG(2), dg.rectangle(cells=2), backend="numpy").operator
+    text = "\n".join(listing(operator.operations.alone.program("stage", kind_of(RK4.stages[1]))))
+    for line in ("faces 0 (8)", "F.n - F*            = numerical flux(l=q[nodes, faces 0 left], r=q[nodes, faces 0 right]",
+                 "-div F              = -D @ F(q).grad r", "L (F.n - F*)        = L @ fluxes of faces"):
+        assert line in text
+    assert "fluxes, lift and update  kernel" in operator.step_text()
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+def test_stages_are_those_of_the_table(name):
+    """The program of each kind of stage and the kernels make the same steps."""
+    ends = [sound(dg.NodalDG(2), dg.rectangle(cells=3), backend="numpy", kernels=kernels, stepper=name).run().p.values[-1]
+            for kernels in ("array", "fused")]
+    assert np.abs(ends[0] - ends[1]).max() < 1e-13 * np.abs(ends[0]).max()
+
+
+HALVES = {"a": lambda x: x[0] < 0.5, "b": lambda x: x[0] >= 0.5}
+
+
+@pytest.mark.parametrize("problem", [
+    lambda **o: sound(dg.NodalDG(2), dg.rectangle(cells=3), **o),
+    lambda **o: sound(dg.TensorDG(2), dg.rectangle(cells=4, shape="quadrilateral").with_regions(HALVES).refined("a"), **o),
+    lambda **o: sound(dg.ModalDG({"a": 1, "b": 2}), dg.rectangle(cells=4).with_regions(HALVES), **o)],
+    ids=["nodal", "hanging", "orders"])
+def test_jax_makes_the_same_steps(problem):
+    pytest.importorskip("jax")
+    ends = []
+    for options in ({"backend": "numpy", "kernels": "array"}, {"backend": "jax"}):
+        sim = problem(**options)
+        state = sim.operator.state(sim.operator.project(sim.initial))
+        ends.append(sim.operator.snapshot(sim.operator.host(sim.operator.advance(state, 0.0, 0.005))))
+    a, b = (list(end.values()) if isinstance(end, dict) else [end] for end in ends)
+    assert all(np.abs(x - y).max() < 1e-14 * np.abs(x).max() for x, y in zip(a, b, strict=True))
+
+
+def test_a_run_with_jax():
+    """With what NumPy's arrays do beside it, a limiter, in float32."""
+    pytest.importorskip("jax")
+    law = dg.Euler(1)
+    sod = dg.Simulation(dg.interval(0, 1, 20), law, dg.ModalDG(1, limiter="vertex"), dg.wall, lambda x: law.conservative(
+        (np.where(x[0] < 0.5, 1.0, 0.125), 0 * x[0], np.where(x[0] < 0.5, 1.0, 0.1))), until=0.05, dtype="float32",
+        backend="jax", stepper="ssp33")
+    found, expected = sod.run(), sod.replace(backend="numpy", kernels="array").run()
+    assert found.rho.dtype == np.float32 and sod.report["backend"] == "jax" and sod.report["kernels"] == "array"
+    assert np.abs(found.rho - expected.rho).max() < 1e-5
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"kernels": "fused"}, "kernels='fused' is not allowed for backend 'jax'"), ({"threads": 2}, "threads=2 is not allowed")])
+def test_what_jax_does_not_take(options, message):
+    with pytest.raises(ValueError, match=message):
+        backends.check("jax", **options)
+
+
+def test_jax_is_for_discontinuous_galerkin():
+    grid, law = dg.Grid(0, 1, 8, True), dg.Acoustics(1)
+    with pytest.raises(ValueError, match="backend='jax' runs NodalDG, ModalDG and TensorDG, not Hermite"):
+        dg.Simulation(grid, law, dg.Hermite(1), initial=lambda x: (0 * x[0], 0 * x[0]), backend="jax")
+
+
+def test_several_shapes_on_a_gpu_run_by_array_expressions():
+    from dgarray.backends.cuda import CudaBackend
+    from emulated import IdleDevice
+    mesh, law = dg.rectangle(cells=2, shape="mixed"), dg.Acoustics(2)
+    operator = dg.NodalDG(1).discretise(mesh, law, dg.wall, CudaBackend("float64", IdleDevice()))
+    assert operator.kernels == "array"
