@@ -217,12 +217,13 @@ class TensorCount(Count):
     def fused(self):
         """Two loops: the values at the faces between pieces of tiles, and all else; each face from both sides."""
         update, reads, writes = self.update()
-        again, sides, lists = between_pieces(self.tables, self.dtype)          # tiles are read again for the first stage alone,
-        again /= 1 if self.tables.limits else len(self.stepper.stages)         # or where a limiter has changed the state
+        again, sides, lists, cached = between_pieces(self.tables, self.dtype)
+        again /= 1 if self.tables.limits else len(self.stepper.stages)         # for the first stage, or behind a limiter
         points, at_border = self.F * self.M, self.V * self.M * self.real
         flops = (self.traces() + self.volume() + self.at(self.functions.left, points) + self.boundary() + self.lift()
                  + self.finish() + update)
         size = (self.state * (1 + again + reads + writes) + 2 * sides * at_border + lists
+                + (self.state + 2 * self.F * at_border) * (not cached)         # read twice; values at all faces
                 + (self.tables.geometry_rows + self.P + self.tables.media.rows + self.inside * points) * self.real
                 + points * 4 + self.F * 4 * bool(self.P))
         return [Operation("stage", flops, size)]

@@ -52,7 +52,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         super().__init__(backend, tables)
         self.source = self.text(tables, backend.dtype)
         self.R, self.EL, self.I, self.T = (matmul.pack(a, backend.dtype) for a in self._matrices())
-        self.piece = self.piece_of(self.source, self.tiles, backend)
+        self.piece = self.tiles_at_once()
         values = list(tables.parameters.values())
         self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
         self.tiled_values = self.tiled(np.concatenate([self.values, *self._inside()]), backend.dtype)
@@ -67,11 +67,10 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
             self.source.put_numbers(w)
         self._kernels, self.clock = {}, np.zeros(1 + STAGES, backend.dtype)
 
-    @staticmethod
-    def piece_of(source, tiles, backend):
-        """How many of the tiles a thread takes at a time."""
-        shared = backend.threads > 1 or backend.messages is not None          # by threads, or with messages meanwhile
-        return max(1, min(source.piece, tiles // (SHARES * backend.threads) if shared else tiles))
+    def tiles_at_once(self):
+        """How many of the tiles a thread takes at a time: a share of them where several work, or some wait for messages."""
+        alone = self.backend.threads == 1 and self.tables.mesh.share is None
+        return max(1, min(self.source.piece, self.tiles if alone else self.tiles // (SHARES * self.backend.threads)))
 
     def connect(self):
         """Find where elements have what they need of others."""

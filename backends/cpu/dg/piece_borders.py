@@ -4,14 +4,16 @@ from functools import cached_property
 import numpy as np
 
 from ..simd import target
-from .tile_source import tiles_in_cache
+from .tile_source import PIECE, bytes_of_tile
 
-LEAST = 8                # tiles of a piece: the fewer they are, the more of the faces lie between two pieces
+CACHED = 1 << 20         # bytes of unknowns and face values of a piece
+LEAST = 8                # tiles: with fewer, the faces between pieces cost more time than others save
 
 
 def tiles_of_piece(tables, dtype):
-    """How many tiles a thread takes at a time, at most."""
-    return tiles_in_cache(tables, dtype, LEAST)
+    """How many tiles a thread takes at a time: those that fit the second-level cache; PIECE where that is too few."""
+    count = CACHED // bytes_of_tile(tables, dtype)
+    return min(PIECE, count) if count >= LEAST else PIECE
 
 
 def faces_read(tables, length, end):
@@ -24,12 +26,13 @@ def faces_read(tables, length, end):
 
 def between_pieces(tables, dtype):
     """What the borders of pieces cost on a large mesh: the share of the tiles that have such faces, these faces per element,
-    and bytes of the lists that say where their values go."""
-    lanes = target.lanes(dtype)
-    _, cells, _ = faces_read(tables, tiles_of_piece(tables, dtype) * lanes, tables.elements)
+    bytes of the lists that say where their values go; and whether a piece fits the cache."""
+    lanes, count = target.lanes(dtype), tiles_of_piece(tables, dtype)
+    _, cells, _ = faces_read(tables, count * lanes, tables.elements)
     tiles = -(-tables.elements // lanes)
     return len(np.unique(cells // lanes)) / tiles, len(cells) / tables.elements, (
-        16 * len(cells) + 8 * tiles * tables.face_nodes.shape[0]) / tables.elements
+        16 * len(cells) + 8 * tiles * tables.face_nodes.shape[0]) / tables.elements, (
+        count * bytes_of_tile(tables, dtype) <= CACHED)
 
 
 class PieceBorders:

@@ -9,10 +9,9 @@ PIECE = 32               # tiles that a thread takes at a time, at most
 CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 
-def tiles_in_cache(tables, dtype, least=2):
-    """The tiles of a piece whose unknowns and values at the faces fit the second-level cache, but not fewer than `least`."""
-    bytes_of_tile = tables.variables * (tables.rows + tables.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
-    return max(least, min(PIECE, CACHED // bytes_of_tile))
+def bytes_of_tile(tables, dtype):
+    """Bytes of a tile's unknowns and values at the faces."""
+    return tables.variables * (tables.rows + tables.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
 
 
 class TileSource(KernelSource):
@@ -72,7 +71,7 @@ class TileSource(KernelSource):
         # The state at the points, and rows of a variable.
         self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
-        self.piece = tiles_in_cache(tables, dtype) if self.modal else PIECE
+        self.piece = max(2, min(PIECE, CACHED // bytes_of_tile(tables, dtype))) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
         self.result_rows = padded(self.N)                # rows of a variable's dq/dt
 
