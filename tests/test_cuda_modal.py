@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from burgers import Burgers
-from compiled import ARCHITECTURES, float64_instructions, without_simulator
+from compiled import ARCHITECTURES, float64_instructions, kept, without_simulator
 from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.dg.limiter_source import LimiterSource
 from dgarray.backends.cuda.dg.modal import ModalCuda
@@ -299,7 +299,8 @@ def check_kernel(tables, name, dtype, architecture):
         arguments = [array, *(of_kinds.get(given.partition("_")[0], array) for given in names), types.int64]
     signature = types.void(*arguments, *(end if name != "clock" else ()))
     capability = tuple(map(int, architecture.removeprefix("sm_")))
-    ptx = numba_cuda().compile_ptx(kernel(text, name, dtype).py_func, signature, cc=capability)[0]
+    ptx = kept("ptx", (text, name, dtype, str(signature), architecture),
+               lambda: numba_cuda().compile_ptx(kernel(text, name, dtype).py_func, signature, cc=capability)[0])
     assert (dtype == "float64") == bool(float64_instructions(ptx)), (name, float64_instructions(ptx))
     handle = nvjitlink.create(2, [f"-arch={architecture}", "-verbose"])
     nvjitlink.add_data(handle, nvjitlink.InputType.PTX, ptx.encode(), len(ptx), name)
