@@ -43,10 +43,11 @@ def groups_of(program):
     groups = []
     for (_, domain), numbers in sorted(together.items(), key=lambda item: (item[0][0], item[1][-1])):
         operations, others = [program.operations[i] for i in numbers], set(range(len(levels))) - set(numbers)
-        elsewhere = {read.value for i in others for read in program.operations[i].reads}
+        elsewhere = {read.value for i in others for read in program.operations[i].reads} | {
+            read.value for read in program.outputs.values() if read.index is not None}
         results = {op.result for op in operations if type(op) is not Put}
         rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
-        outputs = tuple(name for name, read in program.outputs.items() if read.value in results)
+        outputs = tuple(name for name, read in program.outputs.items() if read.value in results and read.index is None)
         groups.append(Group(operations, domain, rows, frozenset(results - elsewhere), outputs))
     return groups
 
@@ -76,8 +77,12 @@ class Interpreter:
         targets, arrays = self.targets(targets), self.bound(given)
         for group in self.groups:
             self.perform(group, arrays, targets)
+        return self.finish(arrays, targets)
+
+    def finish(self, arrays, targets):
+        """Set the outputs that no group sets: what is read or written through an index list, or known before."""
         for name in self.program.outputs.keys() - {name for group in self.groups for name in group.outputs}:
-            targets[name][...] = self.seen(self.program.outputs[name], arrays, None)          # through index lists, or known
+            targets[name][...] = self.seen(self.program.outputs[name], arrays, None)
         return targets
 
     def tasks(self, given, targets, numbers):
@@ -89,6 +94,8 @@ class Interpreter:
                 if group is self.groups[0]:
                     arrays.update(self.bound(given | numbers()))
                 self.perform(group, arrays, targets)
+                if group is self.groups[-1]:
+                    self.finish(arrays, targets)
             found.append((group.operations, task, *self.moved(group)))
         return found
 
