@@ -91,7 +91,8 @@ def test_neighbouring_operations_are_done_together():
 
 @pytest.mark.parametrize("wrong, message", [
     (lambda q, places: q[0, 1, 2], "columns are not taken apart"), (lambda q, places: q.reshape(3, 3), "leading axes"),
-    (lambda q, places: product(q[0], q), "cannot be applied"), (lambda q, places: gather(gather(q, places), places), "already")])
+    (lambda q, places: product(q[0], q), "cannot be applied"),
+    (lambda q, places: gather(gather(q, places), places), "already")])
 def test_wrong_shapes_are_refused(wrong, message):
     _, q, places = recorded()
     with pytest.raises((ValueError, IndexError), match=message):

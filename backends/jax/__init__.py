@@ -64,7 +64,7 @@ class JaxProgram(Interpreter):
     """The interpreter on jax.numpy: new values in place of writes, all operations in one compiled function."""
 
     def __init__(self, backend, program, constants):
-        self.outer, self.backend, self.program = backend, backend.within, program
+        self.backend, self.program, self.joined = backend.within, program.let_go(), {}
         for name, value in program.inputs("constant").items():
             if name not in constants:
                 held = value.held()

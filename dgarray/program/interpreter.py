@@ -59,8 +59,8 @@ class Interpreter:
     constants   {name: array} of the backend, to which those of this program are added: several programs share them"""
 
     def __init__(self, backend, program, constants):
-        self.backend, self.program = backend, program
-        self.arrays, self.lists = {}, {}
+        self.backend, self.program = backend, program.let_go()
+        self.arrays, self.lists, self.joined = {}, {}, {}
         for name, value in program.inputs("constant").items():
             if name not in constants:
                 constants[name] = (backend.integers if value.kind == "integer" else backend.array)(value.held())
@@ -157,6 +157,12 @@ class Interpreter:
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
         return viewed(array, read.after, read.domain, False, self.places)
 
+    def together(self, reads):
+        """What `as_one` says of a list of reads of the program."""
+        if id(reads) not in self.joined:
+            self.joined[id(reads)] = as_one(reads)
+        return self.joined[id(reads)]
+
     def places(self, numbers):
         """An index of these numbers, where arrays are."""
         if numbers not in self.lists:
@@ -187,7 +193,7 @@ class Interpreter:
             if isinstance(what, dict):
                 return {name: given(each) for name, each in what.items()}
             if isinstance(what, list):
-                if (together := as_one(what)) is not None:          # rows are taken once, for all components
+                if (together := self.together(what)) is not None:          # rows are taken once, for all components
                     found = self.seen(together, arrays, columns, own)
                     return tuple(found[read.views[-1][1][0]] for read in what)
                 return tuple(map(given, what))

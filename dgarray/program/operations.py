@@ -4,7 +4,7 @@ A value is an array (.., row, column): its last axis counts the columns of a `Do
 faces of a list; matrices and numbers have none. Operations are frozen, have named operands, and work on each column alone, but
 for reads and writes that go through an index list.
 """
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -141,6 +141,10 @@ class Program:
     values: tuple
     operations: tuple
     outputs: dict = field(hash=False)
+
+    def let_go(self):
+        """The same program without the functions that return constants, which keep arrays of the host alive."""
+        return replace(self, values=tuple(value._replace(held=None) for value in self.values))
 
     def inputs(self, made="input"):
         """{name: value} of the inputs, or of the "constant"s or "number"s."""
