@@ -3,6 +3,7 @@
 On a CPU neighbouring operations on the same columns are done for some columns at a time, which fit the cache, and threads share
 these pieces. An operation waits for those before it only where it reads through an index list, or other columns.
 """
+from collections import Counter
 from math import prod
 from typing import NamedTuple
 
@@ -56,7 +57,8 @@ class Interpreter:
     """A program on a backend.
 
     backend     a `dgarray.backends.arrays.ArrayBackend`
-    constants   {name: array} of the backend, to which those of this program are added: several programs share them"""
+    constants   {name: array} of the backend, to which those of this program are added, and arrays for results that are there as
+                a whole: several programs share them"""
 
     def __init__(self, backend, program, constants):
         self.backend, self.program = backend, program.let_go()
@@ -67,8 +69,14 @@ class Interpreter:
             self.arrays[value.number] = constants[name]
         self.groups = groups_of(program)
         local = frozenset().union(*(group.local for group in self.groups))
-        for number in {operation.result for operation in program.operations} - local:
-            self.arrays[number] = backend.zeros(program.values[number].shape)
+        used = Counter()
+        for number in sorted({operation.result for operation in program.operations} - local):
+            shape = program.values[number].shape
+            used[shape] += 1
+            name = f"result {used[shape]} of {shape}"          # programs run one after the other and share these, too
+            if name not in constants:
+                constants[name] = backend.zeros(shape)
+            self.arrays[number] = constants[name]
         self.added = {op.result for op in program.operations if type(op) is Put and op.how != "set"}
 
     def run(self, given, targets=None):

@@ -175,7 +175,8 @@ class TensorForm(WeakForm):
 
     def blended(self, r):
         """(1 - alpha) r."""
-        blend = Pointwise(lambda r, share: tuple((1 - share[0]) * component for component in r), {"r": len(r), "share": 1},
+        one = self.functions.blend.function
+        blend = Pointwise(lambda r, share: tuple(one((component,), share)[0] for component in r), {"r": len(r), "share": 1},
                           "share of the split form")
         return apply(blend, r=r, share=[self.share])
 

@@ -174,6 +174,7 @@ def of_shocks(physics, sensor):
     return {"sensed": Pointwise(sensor.sensed, {"q": v, "m": m}, "shock sensor"),
             "share": Pointwise(sensor.share, {"energy": 3}, "share of finite volumes"),
             "beside": Pointwise(sensor.beside, {"own": 1, "around": 2 * d}, "share of finite volumes"),
+            "blend": Pointwise(lambda r, share: ((1 - share[0]) * r[0],), {"r": 1, "share": 1}, "split form"),
             "subcell": Pointwise(subcell, inputs, "numerical flux")}
 
 
