@@ -100,7 +100,7 @@ class JaxProgram(Interpreter):
         return [(self.program.operations, lambda: self.run(given | numbers(), targets), reads, writes)]
 
     def places(self, numbers):
-        return np.array(numbers)
+        return np.array(numbers, int)
 
     def keep(self, number, found, arrays, own, columns):
         arrays[number] = found

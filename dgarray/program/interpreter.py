@@ -174,7 +174,7 @@ class Interpreter:
     def places(self, numbers):
         """An index of these numbers, where arrays are."""
         if numbers not in self.lists:
-            self.lists[numbers] = self.backend.integers(np.array(numbers))
+            self.lists[numbers] = self.backend.integers(np.array(numbers, int))
         return self.lists[numbers]
 
     def keep(self, number, found, arrays, own, columns):

@@ -2,6 +2,9 @@
 
 `forms`: {name of a set: a function that makes its recipe, such as a `WeakForm`, for a `Trace`}; `joins`: the recipe of the
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
+from functools import reduce
+from operator import add
+
 from ...physics.pointwise import Pointwise
 from ...program.arrays import Trace, apply
 from ...program.listing import listing
@@ -52,16 +55,17 @@ def rhs(forms, joins=None):
 def stage(forms, row, joins=None):
     """The program of a Runge-Kutta stage: r = dq/dt, then k = A k + v q + u q0 + w r, out = alpha q0 + beta q + B k + C r.
 
-    row   the `Stage`, of which counts which factors are not zero: they are numbers of each run, those of r times dt
+    row   the `Stage`, of which counts which factors are 0 or 1; others are numbers of each run, those of r times dt, too
     Outputs "out" and, where a later stage needs it, the register "k"."""
     sets, used = Sets(forms, joins), {name for name in FACTORS if getattr(row, name)}
-    factors = {name: sets.trace.number(name) for name in FACTORS if name in used}
+    factors = {name: sets.trace.number(name) for name in FACTORS if name in used and not is_one(row, name)}
+    numbers = {name: None if name in factors else 1.0 for name in FACTORS if name in used}
     arrays = [name for name, needed in (("k", row.reads_k), ("q0", row.reads_q0)) if needed]
     found = {}
     for name, r in sets.tendencies().items():
         form = sets.forms[name]
         given = {"r": r, "q": sets.q[name]} | {each: sets.state(each, form) for each in arrays}
-        inputs = dict.fromkeys(given, len(r)) | {"s": dict.fromkeys(factors)}
+        inputs = dict.fromkeys(given, len(r)) | {"s": numbers}
         function = Pointwise(lambda r, q, s, k=None, q0=None: updated(row, r, q, s, k, q0), inputs, "update")
         values = apply(function, "update", s=factors, **{each: a.first(form.own) for each, a in given.items()})
         found[name] = {"k": values[:len(r)], "out": values[len(r):]} if row.keeps else {"out": values}
@@ -83,16 +87,18 @@ def updated(row, r, q, s, k, q0):
 
 def sum_of_products(terms):
     """The sum of factor * value over the terms, in their order."""
-    (factor, value), *others = terms
-    total = factor * value
-    for factor, value in others:
-        total = total + factor * value
-    return total
+    values = [value if isinstance(factor, float) and factor == 1 else factor * value for factor, value in terms]
+    return reduce(add, values)
+
+
+def is_one(row, name):
+    """Whether a factor of a stage is 1 and multiplies no dt."""
+    return name not in ("w", "C") and getattr(row, name) == 1
 
 
 def kind_of(row):
-    """A `Stage` with 1 for each factor that is not zero: stages of one kind have one program."""
-    return type(row)(**{name: 1.0 for name in FACTORS if getattr(row, name)}, last=row.last)
+    """A `Stage` with 2 for each factor that is neither 0 nor 1: stages of one kind have one program."""
+    return type(row)(**{name: 1.0 if is_one(row, name) else 2.0 for name in FACTORS if getattr(row, name)}, last=row.last)
 
 
 def rate(forms, exponent):
