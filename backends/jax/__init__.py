@@ -19,7 +19,7 @@ class JaxBackend(ArrayBackend):
 
     def __init__(self, dtype):
         jax.config.update("jax_enable_x64", True)
-        super().__init__(np, dtype, "jax")
+        super().__init__(np, dtype, "jax", None)          # XLA takes all processors, too
         self.within = WithinJax(dtype)
 
     def interpreter(self, program, constants):
