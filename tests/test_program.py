@@ -44,7 +44,7 @@ def test_operations_are_those_of_numpy(size):
     s, D = trace.number("s"), trace.constant("D", MATRIX.shape, None, lambda: MATRIX)
     both = apply(TWICE, q=q, s=s)
     found = gather(both, places)
-    back = put((2, 4), CELLS, [(places, found, "set"), (places, found, "add")])
+    back = put(trace, (2, 4), CELLS, [(places, found, "set"), (places, found, "add")])
     along = product(trace.constant("E", (2, 2), None, lambda: MATRIX[:2, :2]), q.reshape(2, 2, 2), axis=-3)
     outputs = run(trace, size, a=both, b=found[1], c=back, d=product(D, both + q), e=along.moved(1, 0, 2)[0],
                   f=reduce("sum", q), g=reduce("max", q, axis=-3), h=stack([q[0], both[0]], 1), i=q[:, [0, 2]], j=q - both)
@@ -66,6 +66,13 @@ def test_the_first_columns_are_a_domain_of_their_own():
     assert np.array_equal(found, 2 * Q[..., :20])
 
 
+def test_nothing_put_is_zero():
+    """A part of a mesh may have no face of a set."""
+    trace, q, _ = recorded()
+    found, = run(trace, 7, a=put(trace, (2, 4), CELLS, []) + q)
+    assert np.array_equal(found, Q)
+
+
 def test_the_same_operation_is_recorded_once():
     trace, q, places = recorded()
     a, b = gather(q, places) * gather(q, places), gather(q, places) * gather(q, places)
@@ -83,7 +90,7 @@ def test_neighbouring_operations_are_done_together():
     trace, q, places = recorded()
     total = q + q
     fluxes = gather(total, places) * gather(q, places)
-    last = put((2, 4), CELLS, [(places, fluxes, "set")]) + total
+    last = put(trace, (2, 4), CELLS, [(places, fluxes, "set")]) + total
     groups = groups_of(trace.program("three", a=last * last))
     assert [group.domain.name for group in groups] == ["cells", "faces", "cells"]
     assert [len(group.operations) for group in groups] == [1, 2, 2] and type(groups[1].operations[-1]) is Put

@@ -3,7 +3,7 @@
     F = apply(flux, q=q, m=m)                         a pointwise function at points
     r = product(D, F)                                 a matrix applied to the rows
     l = gather(q, left)                               a read through an index list
-    f = put((V, F, elements), [(slots, jumps)])       writes through index lists
+    f = put(trace, (V, F), elements, [(slots, jumps, "set")])   writes through index lists
     s = reduce("max", speeds)                         a reduction over the rows
     F[v], q[:, rows], a.reshape(..), a.moved(..)      views
 
@@ -188,10 +188,12 @@ def product(matrix, values, axis=-2, term="product"):
     return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis), shape, values.domain)
 
 
-def put(lead, domain, parts, term="put"):
+def put(trace, lead, domain, parts, term="put"):
     """An array (*lead, column) of zeros, but for `parts`, (index, values (component, ..), how) one after the other: they "set"
     what is at places among its rows and columns, or "add" to it, or the "max" of both stays."""
-    trace = next(every(values for _, values, _ in parts)).trace
+    if not parts:
+        shape = *lead, domain.count
+        return trace.constant(f"zeros {shape} of {domain.name}", shape, domain, lambda: np.zeros(shape))
     result = trace.new(term, (*lead, domain.count), domain)
     for index, values, how in parts:
         trace.operations.append(Put(term, result.read.value, index.read.value, values.read, how))

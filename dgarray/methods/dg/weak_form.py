@@ -65,7 +65,7 @@ class WeakForm(SetConstants):
             jumps = apply(self.functions.pair, "F.n - F*", at=l, **given(
                 l=l, r=r, n=left.normals, s=[left.scale, right.scale], t=t, ml=left.parameters, mr=right.parameters, x=left.x))
             parts += [(left.slots, jumps[:variables], "set"), (right.slots, jumps[variables:], "set")]
-        return put((variables, self.tables.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
+        return put(self.trace, (variables, self.tables.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
 
     def lift(self, flux):
         """L f: face fluxes lifted to the nodes."""
