@@ -189,3 +189,33 @@ def test_several_shapes_on_a_gpu_run_by_array_expressions():
     mesh, law = dg.rectangle(cells=2, shape="mixed"), dg.Acoustics(2)
     operator = dg.NodalDG(1).discretise(mesh, law, dg.wall, CudaBackend("float64", IdleDevice()))
     assert operator.kernels == "array"
+
+
+class Waves(dg.Law):
+    """Advection with a speed by region, a parameter of any name."""
+
+    dim, variables = 1, ("p",)
+
+    def __init__(self, name):
+        self.name, self.parameters = name, {name: {"slow": 1.0, "fast": 1.5}}
+
+    def flux(self, q, n, m):
+        return (getattr(m, self.name) * q[0] * n[0],)
+
+    def wave_speed(self, n, m):
+        return np.abs(getattr(m, self.name) * n[0])
+
+
+@pytest.mark.parametrize("name", ["k", "t", "C", "q", "nodes", "normals"])
+def test_parameters_may_have_any_name(name):
+    """Also those of the program's own arrays, and of what a boundary condition asks for at its faces."""
+    def steps(name):
+        def inlet(q, face):
+            return (getattr(face, name) - q[0],)
+        inlet.of_faces = lambda mesh, faces: {name: np.full(len(faces), 3.0)}
+        inlet.of_faces.names = (name,)
+        mesh = dg.interval(cells=4).with_regions({"slow": lambda x: x[0] < 0.5, "fast": lambda x: x[0] > 0.5})
+        sim = dg.Simulation(mesh, Waves(name), dg.NodalDG(1), inlet, lambda x: np.sin(x[0]), backend="numpy", kernels="array",
+                            stepper="rk4", dt=0.01)
+        return [state.q for state in sim.steps(until=0.02)]
+    assert np.array_equal(steps(name), steps("c"))

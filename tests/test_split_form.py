@@ -337,6 +337,8 @@ def test_taylor_green_runs_where_the_weak_form_ends():
 
 
 def test_bad_input():
+    with pytest.raises(ValueError, match="volume_flux='central' is not allowed; it must be None or a function"):
+        dg.TensorDG(3, nodes="lobatto", volume_flux="central")
     with pytest.raises(ValueError, match="volume_flux=ranocha needs nodes='lobatto'"):
         dg.TensorDG(3, volume_flux=dg.ranocha)
     with pytest.raises(ValueError, match="has no numerical flux 'ranocha'; allowed: upwind, central, rusanov, hll"):

@@ -9,6 +9,8 @@ from ...program.arrays import Domain, gather
 class SetConstants:
     """The constants of a set: matrices, metrics, parameters, index lists of faces, from its tables.
 
+    A parameter H of the law is called m.H, so that users may give it any name.
+
     trace    the `dgarray.program.arrays.Trace` of the program;  name: of the set, "" where there is one
     all, own   the `Domain`s of all its elements, and of those that are not copies of other parts' elements, which come first"""
 
@@ -73,10 +75,11 @@ class SetConstants:
         for name in tables.varying:
             if name in tables.media.names:
                 points = {"volume": len(tables.points), "faces": len(tables.face_points)}.get(place) or len(tables.media.points)
-                found[name] = self.constant(f"{name} at {place}", (points, tables.elements),
+                found[name] = self.constant(f"m.{name} at {place}", (points, tables.elements),
                                             lambda name=name: getattr(tables.media, place)[name], self.all)
             else:
-                found[name] = self.constant(name, (tables.elements,), lambda name=name: tables.parameters[name], self.all)
+                found[name] = self.constant(f"m.{name}", (tables.elements,),
+                                            lambda name=name: tables.parameters[name], self.all)
         return found
 
     # Faces.
@@ -144,9 +147,9 @@ class Side:
     @property
     def parameters(self):
         tables = self.constants.tables
-        of_faces = {name: self.constant(name, (), lambda name=name: tables.parameters[name][self.cells])
+        of_faces = {name: self.constant(f"m.{name}", (), lambda name=name: tables.parameters[name][self.cells])
                     for name in tables.varying if name not in tables.media.names}
-        return of_faces | {name: self.constant(name, self.node_numbers.shape[:-1],
+        return of_faces | {name: self.constant(f"m.{name}", self.node_numbers.shape[:-1],
                                                lambda name=name: tables.media.faces[name].reshape(-1)[self.node_numbers])
                            for name in tables.media.names}
 

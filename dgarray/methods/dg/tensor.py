@@ -75,6 +75,9 @@ class TensorDG(DG):
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
         choose("start", self.start, ("interpolation", "projection"))
+        if self.volume_flux is not None and not callable(self.volume_flux):
+            raise ValueError(f"volume_flux={self.volume_flux!r} is not allowed; it must be None or a function such as "
+                             "dgarray.ranocha, or dgarray.central, which goes with every law")
         if self.volume_flux is not None and self.nodes != "lobatto":
             raise ValueError(f"volume_flux={getattr(self.volume_flux, '__name__', self.volume_flux)} needs nodes='lobatto'; "
                              f"nodes={self.nodes!r} has no node on the faces")
