@@ -212,7 +212,8 @@ class TensorForm(WeakForm):
         if beyond:
             every = self.constant("sides", (self.tables.sides, self.tables.owned), lambda: np.arange(
                 self.tables.sides)[:, None] * self.tables.elements + np.arange(self.tables.owned), self.own, "integer")
-            around = put(self.trace, (1, self.tables.sides), self.all, [(every, around.reshape(1, -1), "set"), *beyond], "shares around")
+            parts = [(every, around.reshape(1, -1), "set"), *beyond]
+            around = put(self.trace, (1, self.tables.sides), self.all, parts, "shares around")
             around = around.first(self.own)[0]
         return apply(self.functions.beside, "share of finite volumes", at=[own.first(self.own)],
                      own=[own.first(self.own)], around=around)[0]
