@@ -156,16 +156,25 @@ def apply(function, term=None, order=None, at=None, **given):
     at      an array (component, ..) that has all the points, where the function may read nothing that does
     given   what its arguments are: arrays (component, ..), or tuples of arrays; dicts of arrays for fields
     order   which output each component of the result is"""
-    arrays = list(given.values())
-    arguments = {argument: {field: each.read for field, each in found.items()} if isinstance(found, dict) else
-                 found.read if function.inputs[argument] is None else [each.read for each in found]
-                 for argument, found in given.items()}
-    given = operations.Pointwise(term or function.name, -1, function, arguments, None if order is None else tuple(order))
-    points = [] if at is None else [at[0].read]
-    shape = np.broadcast_shapes(*(read.shape for read in (*given.reads, *points)))
-    domain = next((read.domain for read in (*given.reads, *points) if read.domain), None)
+    used = set(function.used.values())
+    needed = [given[argument] if which is None else given[argument][which] for argument, which in used]
+    points = [each.read for each in (*needed, *([] if at is None else [at[0]]))]
+    shape = np.broadcast_shapes(*(read.shape for read in points))
+    domain = next((read.domain for read in points if read.domain), None)
+
+    def fits(array):
+        return len(array.shape) <= len(shape) and all(a in (1, b) for a, b in zip(array.shape[::-1], shape[::-1]))
+    arguments = {}
+    for argument, found in given.items():          # also what its text asks for and its result does not need, at these points
+        if isinstance(found, dict):
+            arguments[argument] = {name: each.read for name, each in found.items() if (argument, name) in used or fits(each)}
+        elif function.inputs[argument] is None:
+            arguments[argument] = found.read
+        elif argument in {name for name, _ in used}:
+            arguments[argument] = [each.read for each in found]
+    operation = operations.Pointwise(term or function.name, -1, function, arguments, None if order is None else tuple(order))
     count = len(function.graph.outputs if order is None else order)
-    return next(every(arrays)).trace.record(given, (count, *shape), domain)
+    return next(every(given.values())).trace.record(operation, (count, *shape), domain)
 
 
 def every(given):
