@@ -91,7 +91,9 @@ class WeakForm(SetConstants):
         for i, v in enumerate(media.weighted):
             found[v] = product(back, values[i:i + 1], term="projection")
         if others is not None:          # which do not read what varies inside
-            rest = apply(others, "(r + s) / C", at=r, **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
+            one = self.constant("1", (1,), lambda: np.ones(1))
+            rest = apply(others, "(r + s) / C", at=r, **given(
+                r=r, q=q, t=t, m=self.parameters() | dict.fromkeys(media.names, one), x=self.x))
             for i, v in enumerate(media.others):
                 found[v] = rest[i:i + 1]
         return stack([each.reshape(*each.lead[1:]) for each in found], term="variables")
