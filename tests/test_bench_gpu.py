@@ -275,7 +275,7 @@ def test_parts_of_every_variant_are_timed(device):
         backend = CudaBackend("float32", device)
         found = NodalCuda(backend, tables, variant)
         operator = SimpleNamespace(method=NodalDG(1), backend=backend, tables=tables, shape=(6, 4, 6), operations=found,
-                                   state=found.state, zeros=found.zeros, stage=found.stage)
+                                   state=found.state, zeros=found.zeros, stage=found.stage, kernels="fused")
         problem = bench_gpu.DeviceProblem(operator, device)
         names = [o.name for o in problem.counts()]
         assert names == list(problem.parts(0))
