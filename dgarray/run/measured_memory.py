@@ -146,7 +146,7 @@ class Sample:
             self.pool()
             self.before = tracemalloc.get_traced_memory()[0], self.pool()
             tracemalloc.reset_peak()
-            operator = sim._discretised()
+            operator = sim._operator = sim._discretised()
             self.ends("set-up")
             self.searched = operator.searched(whole)
             if not self.searched:
