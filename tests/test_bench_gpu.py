@@ -81,19 +81,19 @@ def test_cost_of_acoustics_counted_by_hand():
     state, geometry, at_faces = 8 * V * N, 8 * d * d, 8 * 3 * (d + 1)
     both = operations(t)["stage"]
     assert both.flops == pytest.approx(volume + left + product + update)
-    assert both.bytes == pytest.approx(3.6 * state + geometry + at_faces + 4 * slots)
+    assert both.bytes == pytest.approx(3.8 * state + geometry + at_faces + 4 * slots)
     once = operations(t, VARIANTS["once"])
     assert list(once) == ["face_flux", "stage"]
     assert once["face_flux"].flops == pytest.approx(pair)
     lists = 1.5 * ((d + 2) * 8 + 5 * 4)
     assert once["face_flux"].bytes == pytest.approx(6 * V * 8 + slots * V * 8 + lists)          # all 6 nodes lie on faces
     assert once["stage"].flops == pytest.approx(volume + product + update)
-    assert once["stage"].bytes == pytest.approx(3.6 * state + geometry + slots * V * 8)
+    assert once["stage"].bytes == pytest.approx(3.8 * state + geometry + slots * V * 8)
     library = operations(t, VARIANTS["library"])
     assert list(library) == ["operands", "product", "finish_stage"]
     assert sum(o.flops for o in library.values()) == pytest.approx(both.flops)
     assert library["product"].bytes == 8 * V * (d * N + slots + N)
-    assert library["finish_stage"].bytes == pytest.approx(state * 4.6)              # sums, q, k read; k and q written
+    assert library["finish_stage"].bytes == pytest.approx(state * 4.8)              # sums, q, k read; k and q written
 
 
 def test_pairs_within_blocks_are_counted():
@@ -123,7 +123,7 @@ def test_counted_bytes_are_those_of_the_arrays(device, name):
     state = found.zeros().nbytes / t.elements
     held = (found.geometry.nbytes + found.exterior.nbytes) / t.elements
     if name == "both":
-        assert counted["stage"].bytes == pytest.approx(3.6 * state + held)
+        assert counted["stage"].bytes == pytest.approx(3.8 * state + held)
     elif name == "library":
         assert counted["operands"].bytes == pytest.approx(state + held + found.operands.nbytes / t.elements)
         assert counted["product"].bytes == pytest.approx((found.operands.nbytes + found.sums.nbytes) / t.elements)
@@ -131,20 +131,20 @@ def test_counted_bytes_are_those_of_the_arrays(device, name):
         patterns = sum(part.arrays[-1].nbytes for part in found.faces.parts)
         on_faces = counted["face_flux"].bytes - (found.flux.nbytes + found.faces.nbytes - patterns) / t.elements
         assert on_faces == pytest.approx(state)                              # at order 2 every node lies on a face
-        assert counted["stage"].bytes == pytest.approx(3.6 * state + 4 * (9 + 1) + found.flux.nbytes / t.elements)
+        assert counted["stage"].bytes == pytest.approx(3.8 * state + 4 * (9 + 1) + found.flux.nbytes / t.elements)
     else:
         jobs = found.jobs[1].size // 3
         pairs = 4 * t.elements - jobs                                         # every other face is a job of its own
         lists = 12 * jobs + 4 * 6 * (jobs - pairs)                            # three numbers each; six nodes read a place each
-        assert counted["stage"].bytes == pytest.approx(3.6 * state + (found.geometry.nbytes + lists) / t.elements)
+        assert counted["stage"].bytes == pytest.approx(3.8 * state + (found.geometry.nbytes + lists) / t.elements)
 
 
 def test_steppers_that_do_not_need_the_old_state():
     t = tables_of(box(cells=(2, 2, 2)), Maxwell(3), pec, 1)
     state, library = 8 * 6 * 4, VARIANTS["library"]
     finish = operations(t, library, stepper=RK4)["finish_stage"]
-    # RK4 reads k once, q0 four times (once it is the state) and q in two stages more, and writes k once and q four times.
-    assert finish.bytes == pytest.approx(state * (1 + (1 + 4 + 2 + 5) / 4))
+    # RK4 reads k once, q0 four times (once it is the state) and q in two stages more, and writes k twice and q four times.
+    assert finish.bytes == pytest.approx(state * (1 + (1 + 4 + 2 + 6) / 4))
 
 
 def test_array_expressions_move_every_array_on_a_gpu():

@@ -16,7 +16,7 @@ from dgarray import backends
 
 # Bytes of spills a thread that are allowed: an address kept in memory beside a stage's work on some kB; more where a condition
 # calls exp, sin and the like, over which values are kept.
-ADDRESS, CALLS = 8, 64
+ADDRESS, CALLS = 8, 48
 SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a block may have
 
 

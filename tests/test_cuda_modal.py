@@ -289,7 +289,7 @@ def check_kernel(tables, name, dtype, architecture):
     from numba import types
     source, real = ModalSource(tables, np.dtype(dtype), tables.needs_x), getattr(types, dtype)
     array, places, end = types.Array(real, 1, "C"), types.Array(types.int32, 1, "C"), (types.int32, types.int64)
-    arguments = {"trace": [array] * 3, "stage": [array] * 10 + [types.int32] + [real] * 9, "rate": [array] * 6 + [real] * 2,
+    arguments = {"trace": [array] * 3, "stage": [array] * 10 + [types.int32] + [real] * 8, "rate": [array] * 6 + [real] * 2,
                  "admissible": [array] * 5 + [real], "clock": [array] + [real] * 9}
     if name in arguments:
         text, arguments = getattr(source, name)(*(8,) * (name == "clock")), arguments[name]

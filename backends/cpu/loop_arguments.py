@@ -4,7 +4,7 @@ So all loops are called in the same way, with two addresses: that of the words o
 of all else. Their types are part of what is compiled, see `types_of`.
 
     array       address, shape, strides
-    number      its bits as int64 or float64
+    number      an integer, or the bits of a float64 or float32
     tuple       one after the other
 """
 import numpy as np
@@ -22,6 +22,8 @@ def words_of(value):
         return [value.__array_interface__["data"][0], *value.shape, *value.strides]
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
+    if isinstance(value, np.float32):
+        return [int(value.view(np.int32))]
     return [int(np.float64(value).view(np.int64) if isinstance(value, (float, np.floating)) else value)]
 
 
@@ -72,8 +74,10 @@ class Words:
         if isinstance(kind, types.BaseTuple):
             return context.make_tuple(builder, kind, [self.value(part) for part in kind])
         if isinstance(kind, types.Float):
-            number = builder.bitcast(self.word(), REAL)
-            return builder.fptrunc(number, ir.FloatType()) if kind == types.float32 else number
+            word = self.word()
+            if kind == types.float32:
+                return builder.bitcast(builder.trunc(word, ir.IntType(32)), ir.FloatType())
+            return builder.bitcast(word, REAL)
         number, width = self.word(), context.get_value_type(kind)
         return number if width == WORD else builder.trunc(number, width)
 

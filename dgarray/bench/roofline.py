@@ -234,6 +234,10 @@ class DeviceCount(Count):
 
     Only the work that a variant cannot do without counts, not padding or what several threads compute redundantly."""
 
+    def update(self, stored="changes"):
+        """As inherited; the kernels write k wherever it changes: to ask for more costs them registers."""
+        return super().update(stored)
+
     def fused(self, variant=None):
         if self.modal:
             return self.by_quadrature()

@@ -96,7 +96,7 @@ class ModalCuda(DeviceOperations):
         self.launch("trace", q, self.flux, self.matrix, *self.end, grid=-(-self.source.S // POINTS))
 
     def _launches(self, q, out, k, q0, number, factors):
-        real, source, (_, _, alpha, *_, u, _) = self.backend.dtype.type, self.source, factors
+        real, source, (_, _, alpha, *_, u) = self.backend.dtype.type, self.source, factors
         # A kernel gets q in place of an array that it does not read; q0 that is not read may have the memory of `out`.
         arguments = (q, out, q if k is None else k, q0 if alpha or u else q, self.flux, self.operator, self.matrix, self.points,
                      self.geometry, self.clock, np.int32(number), *(real(factor) for factor in factors), *self.end)

@@ -184,7 +184,7 @@ def kernel({arguments}, elements, width):
                     *(line for v in V for line in python_lines(f"at + np.uint64({v * self.N})*width", results[v]))]
             body += [f"if mode + {i} < {self.N}:", *indented(work)]
         arguments = ("state, out, register, start, flux, operator, matrix, points, geometry, clock, "
-                     "number, A, w, alpha, beta, B, C, v, u, keeps")
+                     "number, A, w, alpha, beta, B, C, v, u")
         return self.module("a Runge-Kutta stage", arguments, body, dialect)
 
     def rate(self):

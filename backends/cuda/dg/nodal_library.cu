@@ -21,9 +21,9 @@ extern "C" __global__ void operands(const real* __restrict__ q, real* __restrict
 // Sources, capacity and Runge-Kutta update after that product; sums (variable, node, element), one thread a node.
 extern "C" __global__ void finish_stage(const real* __restrict__ q, real* __restrict__ out, real* k, const real* q0,
         const real* __restrict__ sums_of_all, const real* __restrict__ geometry, const real* __restrict__ clock, int number,
-        real A, real w, real alpha, real beta, real B, real C, real v, real u, real keeps, int elements, offset pitch) {
+        real A, real w, real alpha, real beta, real B, real C, real v, real u, int elements, offset pitch) {
     const Problem p = {q, geometry, nullptr, nullptr, pitch};
-    const Stage s = {clock[0], A, w, alpha, beta, B, C, v, u, keeps};
+    const Stage s = {clock[0], A, w, alpha, beta, B, C, v, u};
     const int e = blockIdx.x * blockDim.x + threadIdx.x, n = blockIdx.y;
     if (e >= elements) return;
     real sums[V], result[V];

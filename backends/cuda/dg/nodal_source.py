@@ -8,7 +8,7 @@ from . import update
 
 STAGE, LIBRARY = (files(__package__).joinpath(f"nodal_{name}.cu").read_text() for name in ("stage", "library"))
 POINTWISE = """
-struct Stage {{ real dt, A, w, alpha, beta, B, C, v, u, keeps; }};
+struct Stage {{ real dt, A, w, alpha, beta, B, C, v, u; }};
 
 // The arrays that the physics reads.  Rows over elements lie as `Layout` says.
 struct Problem {{

@@ -61,9 +61,9 @@ extern "C" __global__ void __launch_bounds__(LANES * GROUPS) stage(
         const real* __restrict__ geometry, const offset* __restrict__ exterior, const real* __restrict__ flux,
         const int* __restrict__ first_job, const int* __restrict__ jobs, const int* __restrict__ matches,
         const real* __restrict__ clock, int number,
-        real A, real w, real alpha, real beta, real B, real C, real v, real u, real keeps, int elements, offset pitch) {
+        real A, real w, real alpha, real beta, real B, real C, real v, real u, int elements, offset pitch) {
     DYNAMIC_SHARED(real, shared);
-    const Stage s = {clock[0], A, w, alpha, beta, B, C, v, u, keeps};
+    const Stage s = {clock[0], A, w, alpha, beta, B, C, v, u};
     const real t = clock[1 + number];
     const Problem p = {q, geometry, exterior, flux, pitch};
     const int lane = threadIdx.x, part = threadIdx.y;

@@ -124,8 +124,8 @@ class DeviceOperations(SetOperations):
 
 
 def factors(row):
-    """The factors of a `stepping.Stage` in the order of the kernels' arguments, and whether it keeps the register, 1 or 0."""
-    return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v, row.u, float(row.keeps)
+    """The factors of a `stepping.Stage` in the order of the kernels' arguments."""
+    return row.A, row.w, row.alpha, row.beta, row.B, row.C, row.v, row.u
 
 
 class Arriving:

@@ -8,7 +8,7 @@ STAGE = files(__package__).joinpath("tensor_stage.cu").read_text()
 THREADS = 512             # most threads of a block
 LANES = 32, 4             # most and least elements of a block, as far as its shared memory allows
 POINTWISE = """
-struct Stage {{ real dt, A, w, alpha, beta, B, C, v, u, keeps; }};
+struct Stage {{ real dt, A, w, alpha, beta, B, C, v, u; }};
 
 // The arrays that the physics reads, in rows over elements.
 struct Problem {{

@@ -25,13 +25,13 @@ extern "C" __global__ void trace(const real* __restrict__ q, real* __restrict__ 
 extern "C" __global__ void __launch_bounds__(LANES * GROUPS) stage(
         const real* __restrict__ q, real* __restrict__ out, real* k, const real* q0, const real* __restrict__ values,
         const real* __restrict__ geometry, const offset* __restrict__ exterior, const real* __restrict__ clock, int number,
-        real A, real w, real alpha, real beta, real B, real C, real v_, real u, real keeps, int elements, offset pitch) {
+        real A, real w, real alpha, real beta, real B, real C, real v_, real u, int elements, offset pitch) {
     DYNAMIC_SHARED(real, at_nodes);
     real* at_ends = at_nodes + V * N * LANES;
     const int lane = threadIdx.x, group = threadIdx.y;
     const offset e = offset(blockIdx.x) * LANES + lane;
     const bool there = e < elements;
-    const Stage s = {clock[0], A, w, alpha, beta, B, C, v_, u, keeps};
+    const Stage s = {clock[0], A, w, alpha, beta, B, C, v_, u};
     const real t = clock[1 + number];
     const Problem p = {q, values, geometry, exterior, pitch};
     real r[V][ROWS] = {};

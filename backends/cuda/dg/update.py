@@ -26,7 +26,7 @@ __device__ __forceinline__ void update(const Stage& s, const real* q, real* out,
     real kept = 0;
     if (s.w != 0 || s.v != 0 || s.u != 0) {{
 {of_c(FIRST_R, "kept", 8, k="k[at]")}
-        if (s.keeps != 0) k[at] = kept;
+        k[at] = kept;
     }} else if (s.B != 0) {{
         kept = k[at];
     }}
@@ -51,5 +51,5 @@ def python_lines(at, r):
         values = {"r": f"dt*{r}", "q": f"state[{at}]", "q0": f"start[{at}]"} | values
         return added(which, total, values, "{total} += {factor}*{value}", "if {factor} != zero:\n    ").splitlines()
     return ["kept, total = zero, zero", "if changes:", *(f"    {line}" for line in lines(FIRST_R, "kept", k=f"register[{at}]")),
-            "    if keeps != zero:", f"        register[{at}] = kept", "elif B != zero:", f"    kept = register[{at}]",
+            f"    register[{at}] = kept", "elif B != zero:", f"    kept = register[{at}]",
             *lines(STATE, "total", k="kept"), f"out[{at}] = total"]
