@@ -3,7 +3,8 @@ from textwrap import indent
 
 from ....stepping import REGISTER, STATE
 
-FIRST_R = REGISTER[::-1]          # begins with r, which is in a register: so fewer numbers wait there
+# Begins with r, which is in a register, and then q: so fewer numbers wait there.
+FIRST_R = sorted(REGISTER, key=lambda term: ("r", "q", "q0", "k").index(term[1]))
 
 
 def added(which, total, values, term, guard):
