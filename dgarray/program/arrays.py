@@ -58,7 +58,8 @@ class Trace:
         return self.made[key]
 
     def program(self, name, **outputs):
-        """The finished program: what these outputs need."""
+        """The finished program: what these outputs need. The trace is empty then: it and what stands for its arrays refer to
+        each other, and would keep arrays of the host alive."""
         reads = {name: each.read for name, each in outputs.items()}
         needed, kept = {number for read in reads.values() for number in (read.value, read.index)}, []
         for operation in reversed(self.operations):
@@ -66,7 +67,9 @@ class Trace:
                 kept.append(operation)
                 for read in operation.reads:
                     needed |= {read.value, read.index}
-        return Program(name, tuple(self.values), tuple(reversed(kept)), reads)
+        program = Program(name, tuple(self.values), tuple(reversed(kept)), reads)
+        self.__init__()
+        return program
 
 
 class Array:

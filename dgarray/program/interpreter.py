@@ -196,17 +196,19 @@ class Interpreter:
         found = self.backend.product(arrays[operation.matrix], values.reshape(-1, shape[axis], prod(after)))
         self.keep(operation.result, found.reshape(*before, found.shape[1], *after), arrays, own, columns)
 
+    def given(self, what, arrays, columns, own):
+        """What a pointwise function gets for an argument: a `Read`, a list for its components or a dict for its fields."""
+        if isinstance(what, dict):
+            return {name: self.given(each, arrays, columns, own) for name, each in what.items()}
+        if isinstance(what, list):
+            if (together := self.together(what)) is not None:          # rows are taken once, for all components
+                found = self.seen(together, arrays, columns, own)
+                return tuple(found[read.views[-1][1][0]] for read in what)
+            return tuple(self.given(each, arrays, columns, own) for each in what)
+        return self.seen(what, arrays, columns, own, self.backend.gathered)
+
     def pointwise(self, operation, arrays, own, columns):
-        def given(what):
-            if isinstance(what, dict):
-                return {name: given(each) for name, each in what.items()}
-            if isinstance(what, list):
-                if (together := self.together(what)) is not None:          # rows are taken once, for all components
-                    found = self.seen(together, arrays, columns, own)
-                    return tuple(found[read.views[-1][1][0]] for read in what)
-                return tuple(map(given, what))
-            return self.seen(what, arrays, columns, own, self.backend.gathered)
-        arguments = {name: given(what) for name, what in operation.arguments.items()}
+        arguments = {name: self.given(what, arrays, columns, own) for name, what in operation.arguments.items()}
         shape = self.program.values[operation.result].shape[1:]
         shape = shape if columns is None else (*shape[:-1], columns.stop - columns.start)
         found = self.backend.evaluated(operation.function, arguments, operation.order, shape)

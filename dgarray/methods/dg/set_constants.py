@@ -1,9 +1,11 @@
 """What is known of an element set when its program is made, as constants of a program."""
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from ...mesh.faces import by_kind
 from ...program.arrays import Domain, gather
+from .connectivity import between
 
 
 class SetConstants:
@@ -87,11 +89,13 @@ class SetConstants:
     @property
     def pairs(self):
         """The `Side`s (left, right) of the faces between two elements of the set, in lists."""
-        for number, faces in enumerate(self.tables.face_lists().pairs):
-            order = np.argsort(faces.cells[0], kind="stable")          # so that neighbouring faces read neighbouring elements
-            if len(order):
-                yield [Side(self, faces.cells[i, order], faces.sides[i, order], faces.nodes[i][:, order],
-                            faces.slots[i][:, order], f"faces {number}", side) for i, side in enumerate((" left", " right"))]
+        lists, known = SortedFaces(self.tables), self.tables.side_shapes
+        if "counts" not in known:
+            known["counts"] = [faces.cells.shape[1] for faces in lists.found]
+        for number, count in enumerate(known["counts"]):
+            if count:
+                yield [Side(self, f"faces {number}", count, partial(lists.side, number, i), side)
+                       for i, side in enumerate((" left", " right"))]
 
     @property
     def groups(self):
@@ -102,56 +106,84 @@ class SetConstants:
 
     def side_of(self, group):
         """The `Side` of a `Group`."""
-        return Side(self, *group.faces.T, group.nodes, group.slots, f"boundary {group.name}")
+        return Side(self, f"boundary {group.name}", len(group.faces), lambda: (*group.faces.T, group.nodes, group.slots))
+
+
+class SortedFaces:
+    """The faces between two elements, sorted by element, so that neighbouring faces read neighbouring elements; found when
+    first asked for."""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    @cached_property
+    def found(self):
+        """The `FaceList`s, as of `connectivity.face_lists` but for the order."""
+        mesh, lists = self.tables.mesh, []
+        kinds = by_kind(mesh)
+        for left, right in kinds.interior + kinds.halo:
+            order = np.argsort(left[:, 0], kind="stable")
+            lists.append(between(mesh, self.tables.reference, left[order], right[order]))
+        return lists
+
+    def side(self, number, i):
+        """(cells, sides, nodes, slots) of the left (0) or right (1) side of a list."""
+        faces = self.found[number]
+        return [values[i] for values in (faces.cells, faces.sides, faces.nodes, faces.slots)]
 
 
 class Side:
     """One side of a list of faces: normals, scale, parameters, the places of nodes and of face fluxes, as constants.
 
-    faces   name of the list;  side: which one it is, where the list has two"""
+    faces   name of the list;  side: which one it is, where the list has two;  count: of the faces
+    found   a function that returns cells, local faces (face,), nodes and slots (face point, face)
+    Arrays are made when a constant is asked for: shapes are known from the program before, so that the second program of a set
+    costs none."""
 
-    def __init__(self, constants, cells, sides, nodes, slots, faces, side=""):
-        self.constants, self.cells, self.sides, self.name = constants, cells, sides, faces + side
-        self.node_numbers, self.slot_numbers = nodes, slots
-        self.faces = Domain(constants.prefix + faces, len(cells))
+    def __init__(self, constants, faces, count, found, side=""):
+        self.constants, self.name, self.count, self.found = constants, faces + side, count, found
+        self.tables, self.faces = constants.tables, Domain(constants.prefix + faces, count)
 
-    def constant(self, name, shape, held, kind="real"):
-        return self.constants.constant(f"{name}, {self.name}", (*shape, len(self.cells)), held, self.faces, kind)
+    @cached_property
+    def arrays(self):
+        return dict(zip(("cells", "sides", "nodes", "slots"), self.found()))
 
-    def numbers(self, name, values):
-        return self.constant(name, values.shape[:-1], lambda: values, "integer")
+    def constant(self, name, held, kind="real"):
+        """An array (.., face), which held() returns."""
+        known = self.tables.side_shapes
+        if (self.name, name) not in known:
+            known[self.name, name] = held().shape[:-1]
+        shape = *known[self.name, name], self.count
+        return self.constants.constant(f"{name}, {self.name}", shape, held, self.faces, kind)
 
     @property
     def nodes(self):
         """The places of the face nodes of this side among the values at faces."""
-        return self.numbers("nodes", self.node_numbers)
+        return self.constant("nodes", lambda: self.arrays["nodes"], "integer")
 
     @property
     def slots(self):
-        return self.numbers("slots", self.slot_numbers)
+        return self.constant("slots", lambda: self.arrays["slots"], "integer")
 
     @cached_property
     def metrics(self):
-        return self.constants.tables.at_sides(self.sides, self.cells, self.node_numbers)
+        return self.tables.at_sides(self.arrays["sides"], self.arrays["cells"], self.arrays["nodes"])
 
     @property
     def normals(self):
-        values = self.metrics[0]
-        return self.constant("normals", values.shape[:-1], lambda: values)
+        return self.constant("normals", lambda: self.metrics[0])
 
     @property
     def scale(self):
-        values = self.metrics[1]
-        return self.constant("J_face / J", values.shape[:-1], lambda: values)
+        return self.constant("J_face / J", lambda: self.metrics[1])
 
     @property
     def parameters(self):
-        tables = self.constants.tables
-        of_faces = {name: self.constant(f"m.{name}", (), lambda name=name: tables.parameters[name][self.cells])
-                    for name in tables.varying if name not in tables.media.names}
-        return of_faces | {name: self.constant(f"m.{name}", self.node_numbers.shape[:-1],
-                                               lambda name=name: tables.media.faces[name].reshape(-1)[self.node_numbers])
-                           for name in tables.media.names}
+        tables, names = self.tables, self.tables.media.names
+        of_faces = {name: self.constant(f"m.{name}", lambda name=name: tables.parameters[name][self.arrays["cells"]])
+                    for name in tables.varying if name not in names}
+        return of_faces | {name: self.constant(f"m.{name}", lambda name=name: tables.media.faces[name].reshape(-1)[
+            self.arrays["nodes"]]) for name in names}
 
     @property
     def x(self):

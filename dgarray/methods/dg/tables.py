@@ -54,6 +54,7 @@ class NodalTables:
     surface                         the option of `ModalDG`
     diagonal                        whether the mass matrix is
     curved                          whether metrics are at each point, see `dgarray.methods.dg.curved_tables`
+    side_shapes                     shapes of what programs know of lists of faces, see `dgarray.methods.dg.set_constants.Side`
     mortar_points (point, dim)      where mortars of elements of this kind evaluate states, see `points_at_mortars`; None: the
                                     limiter need not know
     """
@@ -67,6 +68,7 @@ class NodalTables:
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
+        self.side_shapes = {}
         self.dim, self.elements, self.owned = mesh.dim, len(mesh.cells), mesh.owned
         self.outer = len(mesh.boundary_faces)
         self.sides = mesh.neighbour_face.shape[1]

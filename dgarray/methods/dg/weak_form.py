@@ -57,7 +57,7 @@ class WeakForm(SetConstants):
             q = gather(values, side.nodes)
             jump = apply(group.jump, f"F.n - F* at {group.name}", at=q, **given(
                 q=q, n=side.normals, s=[side.scale], t=t, m=side.parameters, x=side.x,
-                face={name: side.constant(f"face.{name}", (), lambda of_faces=of_faces: of_faces)
+                face={name: side.constant(f"face.{name}", lambda of_faces=of_faces: of_faces)
                       for name, of_faces in group.values.items()}))
             parts.append((side.slots, jump, "set"))
         for left, right in self.pairs:
