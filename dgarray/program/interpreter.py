@@ -17,13 +17,15 @@ class Group(NamedTuple):
 
     domain   of these columns;  rows: the most rows of a component of their results
     local    numbers of the results that no other group needs
-    outputs  names of the program's outputs that are then known"""
+    outputs  names of the program's outputs that are then known
+    done     for each operation, numbers of the local results that nothing needs after it"""
 
     operations: list
     domain: object
     rows: int
     local: frozenset
     outputs: tuple
+    done: list
 
 
 def groups_of(program):
@@ -49,7 +51,12 @@ def groups_of(program):
         results = {op.result for op in operations if type(op) is not Put}
         rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
         outputs = tuple(name for name, read in program.outputs.items() if read.value in results and read.index is None)
-        groups.append(Group(operations, domain, rows, frozenset(results - elsewhere), outputs))
+        local, wanted, done = results - elsewhere, {program.outputs[name].value for name in outputs}, []
+        for operation in reversed(operations):
+            used = {operation.result, *(read.value for read in operation.reads)} & local
+            done.append(used - wanted)
+            wanted |= used
+        groups.append(Group(operations, domain, rows, frozenset(local), outputs, done[::-1]))
     return groups
 
 
@@ -138,8 +145,9 @@ class Interpreter:
 
         def task(piece, _):
             columns, own = pieces[piece], dict.fromkeys(group.local)
-            for operation in group.operations:
+            for operation, done in zip(group.operations, group.done):
                 KINDS[type(operation)](self, operation, arrays, own, columns)
+                own.update(dict.fromkeys(done))
             for name in group.outputs:
                 found = self.seen(self.program.outputs[name], arrays, columns, own)
                 targets[name][... if columns is None else (..., columns)] = found
