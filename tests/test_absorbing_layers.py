@@ -113,6 +113,12 @@ def test_five_cells_reflect_little(shape, most, law):
     assert reflected(square(shape), LAWS[law], method, 5, 0.25, outer=outer) < most
 
 
+@pytest.mark.thorough
+def test_in_three_dimensions():
+    inner = dg.box((-1, -1, -1), (1, 1, 1), (4, 4, 4), shape="hexahedron")
+    assert reflected(inner, dg.Maxwell(3), dg.TensorDG(3), 3, 0.5, until=1.6) < -50
+
+
 def disc(x):
     u, v = x
     return u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
@@ -137,7 +143,7 @@ def test_balls(law):
     inner = dg.box((-1, -1, -1), (1, 1, 1), (4, 4, 4), shape="hexahedron").mapped(ball, 2)
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (400, 3))
     outer = dg.pressure_release if isinstance(law, dg.Acoustics) else dg.pec
-    assert reflected(inner, law, dg.TensorDG(3), 4, 0.4, until=1.2, shape="sphere", outer=outer, points=points) < -50
+    assert reflected(inner, law, dg.TensorDG(3), 4, 0.4, until=1.6, shape="sphere", outer=outer, points=points) < -50
 
 
 @pytest.mark.thorough
@@ -294,7 +300,7 @@ def test_a_metal_in_a_layer_is_refused():
             dg.Simulation(dg.pml(square("quadrilateral", 3), 0.5, 1), dg.Maxwell(2, eps=medium), dg.TensorDG(2), dg.pec)
     body = square("quadrilateral", 4).with_regions({"metal": lambda x: np.hypot(*x) < 0.5, "air": lambda x: np.hypot(*x) > 0.5})
     law = dg.Maxwell(2, eps={"metal": 1 + dg.Drude(3.0, 0.2), "air": 1.0})
-    sim, _ = run(dg.pml(body, 1.0, 2), law, dg.TensorDG(2), spot(law), 12.0, dg.pec)
+    sim, _ = run(dg.pml(body, 1.0, 2), law, dg.TensorDG(2), spot(law), 20.0, dg.pec)
     energy = sim.report["conserved"]["energy"]
     assert energy["final"] < 0.1 * energy["initial"]
 

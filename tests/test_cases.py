@@ -202,7 +202,7 @@ def test_observed_order_is_at_least_n_and_seven_tenths(case, orders, levels, key
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("orders, levels, keywords", [
-    ((1, 2, 3), 2, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2), 2, {"dim": 3, "until": 0.2})])
+    ((1, 2, 3), 3, {}), ((4, 5), 2, {"cells": 28, "until": 0.2}), ((1, 2, 3), 2, {"dim": 3, "until": 0.2})])
 def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
     rows = dg.eoc(cases.isentropic_vortex, orders, levels, run={"backend": "numpy"}, **keywords)
     for order in orders:
@@ -210,7 +210,7 @@ def test_vortex_converges_at_n_and_eight_tenths(orders, levels, keywords):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 def test_curved_walls_keep_the_order_and_straight_ones_do_not(order):
     """Observed orders of the steady supersonic vortex between 180 and 720 triangles: p + 0.85 and more, against 1.6 at most."""
     curved, straight = (dg.eoc(cases.supersonic_vortex, [order], 2, run={"backend": "numpy"}, walls=walls)
@@ -334,18 +334,18 @@ def test_the_energy_of_a_room_goes_into_the_ceiling_and_through_the_window():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("shape, cells, error, power", [("hexahedron", 4, 0.04, 5e-3), ("tetra", 5, 0.05, 0.06)])
-def test_a_current_radiates_as_a_dipole(shape, cells, error, power):
-    results = run(cases.dipole, "fused", shape=shape, order=3, cells=cells, layers=1)[0].report["results"]
-    assert results["error"] < error
-    assert results["radiated"] == pytest.approx(results["radiated_exact"], rel=power)
+@pytest.mark.parametrize("shape, order", [("hexahedron", 3), ("tetra", 3)])
+def test_a_current_radiates_as_a_dipole(shape, order):
+    results = run(cases.dipole, "fused", shape=shape, order=order)[0].report["results"]
+    assert results["error"] < (6e-3 if shape == "hexahedron" else 1e-2)
+    assert results["radiated"] == pytest.approx(results["radiated_exact"], rel=5e-4 if shape == "hexahedron" else 1e-2)
 
 
 @pytest.mark.thorough
 def test_a_lens_focuses_a_beam_where_rays_and_diffraction_say():
-    results = run(cases.beam_lens, "fused", order=5)[0].report["results"]
-    assert results["focus"] == pytest.approx(results["focus_by_diffraction"], rel=0.05)
-    assert results["gain"] == pytest.approx(results["gain_by_diffraction"], rel=0.07)
+    results = run(cases.beam_lens, "fused", order=6)[0].report["results"]
+    assert results["focus"] == pytest.approx(results["focus_by_diffraction"], rel=0.04)
+    assert results["gain"] == pytest.approx(results["gain_by_diffraction"], rel=0.06)
 
 
 def test_the_focus_of_a_narrow_aperture_is_that_of_a_beam(monkeypatch):
@@ -363,7 +363,7 @@ def test_the_focus_of_a_narrow_aperture_is_that_of_a_beam(monkeypatch):
 @pytest.mark.thorough
 def test_an_aircraft_scatters_a_pulse():
     """While the pulse reaches the nose, where the tangential H becomes nearly twice that of the incident wave."""
-    results = run(cases.aircraft, "fused", size=0.8, until=2.0)[0].report["results"]
+    results = run(cases.aircraft, "fused", size=0.6, until=2.3)[0].report["results"]
     u = results["largest_at_time"] - 4
     twice = 2 * np.sqrt(2 * np.e) * abs(u) * np.exp(-u * u)
     assert 0.8 * twice < results["largest_current"] < twice
