@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .operations import Pointwise, Product, Put, Reduction, Stack
+from .operations import Copy, Pointwise, Product, Put, Reduction, Stack
 
 
 class Group(NamedTuple):
@@ -40,20 +40,22 @@ def groups_of(program):
             for before in made.get(read.value, ()):
                 waits = read.index is not None or type(program.operations[before]) is Put or domains[before] != domains[number]
                 levels[before] = min(levels[before], levels[number] - waits)
+            for before in made.get(read.index, ()):
+                levels[before] = min(levels[before], levels[number] - (domains[before] != domains[number]))
     together = {}
     for number, key in enumerate(zip(levels, domains)):
         together.setdefault(key, []).append(number)
     groups = []
     for (_, domain), numbers in sorted(together.items(), key=lambda item: (item[0][0], item[1][-1])):
         operations, others = [program.operations[i] for i in numbers], set(range(len(levels))) - set(numbers)
-        elsewhere = {read.value for i in others for read in program.operations[i].reads} | {
+        elsewhere = {value for i in others for read in program.operations[i].reads for value in (read.value, read.index)} | {
             read.value for read in program.outputs.values() if read.index is not None}
         results = {op.result for op in operations if type(op) is not Put}
         rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
         outputs = tuple(name for name, read in program.outputs.items() if read.value in results and read.index is None)
         local, wanted, done = results - elsewhere, {program.outputs[name].value for name in outputs}, []
         for operation in reversed(operations):
-            used = {operation.result, *(read.value for read in operation.reads)} & local
+            used = {operation.result, *(value for read in operation.reads for value in (read.value, read.index))} & local
             done.append(used - wanted)
             wanted |= used
         groups.append(Group(operations, domain, rows, frozenset(local), outputs, done[::-1]))
@@ -165,8 +167,8 @@ class Interpreter:
         array = viewed(array, views, value.domain, columns is None or read.index is not None, self.places)
         if read.index is None:
             return array
-        places = arrays[read.index]
-        places = places if columns is None else places[..., columns]
+        places = own[read.index] if read.index in own else arrays[read.index]
+        places = places if columns is None or read.index in own else places[..., columns]
         array = array.reshape(*array.shape[:-2], -1)
         if gather is not None and not read.after:
             return gather(array, places)
@@ -235,6 +237,9 @@ class Interpreter:
         lead = len(target.shape) - 2
         self.backend.write(target.reshape(*target.shape[:lead], -1), places, values, operation.how)
 
+    def copy(self, operation, arrays, own, columns):
+        self.keep(operation.result, self.seen(operation.read, arrays, columns, own), arrays, own, columns)
+
     def stack(self, operation, arrays, own, columns):
         parts = [self.seen(each, arrays, columns, own) for each in operation.parts]
         self.keep(operation.result, self.backend.xp.stack(parts, axis=operation.axis), arrays, own, columns)
@@ -293,5 +298,5 @@ class Components(NamedTuple):
         return backend.stacked(self.values, self.shape), views
 
 
-KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
-         Reduction: Interpreter.reduction}
+KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Copy: Interpreter.copy,
+         Stack: Interpreter.stack, Reduction: Interpreter.reduction}
