@@ -151,8 +151,7 @@ class Interpreter:
                 KINDS[type(operation)](self, operation, arrays, own, columns)
                 own.update(dict.fromkeys(done))
             for name in group.outputs:
-                found = self.seen(self.program.outputs[name], arrays, columns, own)
-                targets[name][... if columns is None else (..., columns)] = found
+                put(targets[name], self.by_components(self.program.outputs[name], arrays, own, columns), columns)
         self.backend.workers.run(task, len(pieces))
 
     def seen(self, read, arrays, columns, own=(), gather=None):
@@ -175,6 +174,16 @@ class Interpreter:
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
         return viewed(array, read.after, read.domain, False, self.places)
 
+    def by_components(self, read, arrays, own, columns):
+        """What a read sees, to be written: components one by one where they are apart, without making one array of them."""
+        values = own.get(read.value)
+        if type(values) is not Components or any(what != "part" or len(index) > 1 for what, index in read.views):
+            return self.seen(read, arrays, columns, own)
+        values = values.values
+        for _, (index,) in read.views:
+            values = values[index]
+        return values
+
     def together(self, reads):
         """What `as_one` says of a list of reads of the program."""
         if id(reads) not in self.joined:
@@ -191,11 +200,8 @@ class Interpreter:
         """Keep what an operation has made of these columns."""
         if number in own:
             own[number] = found
-        elif type(found) is Components:
-            for i, component in enumerate(found.values):
-                arrays[number][(i, ...) if columns is None else (i, ..., columns)] = component
         else:
-            arrays[number][... if columns is None else (..., columns)] = found
+            put(arrays[number], found.values if type(found) is Components else found, columns)
 
     # The kinds of operations.
 
@@ -227,13 +233,7 @@ class Interpreter:
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]
-        values, views = own.get(operation.read.value), operation.read.views
-        if type(values) is Components and all(what == "part" and len(index) == 1 for what, index in views):
-            values = values.values          # written one by one, without making one array of them
-            for _, (index,) in views:
-                values = values[index]
-        else:
-            values = self.seen(operation.read, arrays, columns, own)
+        values = self.by_components(operation.read, arrays, own, columns)
         lead = len(target.shape) - 2
         self.backend.write(target.reshape(*target.shape[:lead], -1), places, values, operation.how)
 
@@ -276,6 +276,16 @@ def viewed(array, views, domain, whole, places):
         elif whole:
             array = array[..., :view]
     return array
+
+
+def put(target, values, columns):
+    """Set these columns of an array to an array, or to a list of components."""
+    target = target if columns is None else target[..., columns]
+    if isinstance(values, list | tuple):
+        for row, value in zip(target, values):
+            row[...] = value
+    else:
+        target[...] = values
 
 
 class Components(NamedTuple):

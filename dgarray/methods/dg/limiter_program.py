@@ -49,10 +49,12 @@ class Elements:
     """The elements of a set as a limiter's flow sees one, see `Limiter` and `LinearLimiter`: rows are arrays over all of them.
 
     form, limits, flow   the recipe of the set, its limiter's tables and the limiter
-    q                    their state now, (variable, row, element)"""
+    domain               which elements
+    parts, whole         their state now, by variable, (row, element), and as one array, None: of the parts"""
 
     def __init__(self, form, q, dtype):
-        self.form, self.q, self.limits = form, q, form.tables.limits
+        self.form, self.limits, self.domain = form, form.tables.limits, q.domain
+        self.set(slice(None), q)
         self.flow = FLOWS[type(self.limits)](self.limits, form.tables.law, form.tables.physics.parameters, dtype)
         self.stored, self.kept, self.known = {}, {}, {"state": q[:, :1]}
 
@@ -63,7 +65,8 @@ class Elements:
         self.known |= known
         if "mean" in vars(self):
             self.mean = self.mean.first(own)
-        self.q = self.q.first(own)
+        self.domain = own
+        self.set(slice(None), self.q.first(own))
         if self.flow.around_vertices:
             self.known["extremes"] = self.extremes_at_vertices(self.known[self.flow.means])
 
@@ -78,18 +81,18 @@ class Elements:
         """Rows of the limiter's tables; those that are the same in all elements have one column."""
         values, form = np.atleast_2d(getattr(self.limits, name)), self.form
         domain = None if values.shape[-1] == 1 else form.all
-        return form.constant(name, values.shape, lambda: values, domain).first(self.q.domain)
+        return form.constant(name, values.shape, lambda: values, domain).first(self.domain)
 
     def places(self, name):
         """An index list of the limiter's tables."""
         places = getattr(self.limits, name)
-        return self.form.constant(name, places.shape, lambda: places, self.form.all, "integer").first(self.q.domain)
+        return self.form.constant(name, places.shape, lambda: places, self.form.all, "integer").first(self.domain)
 
     @property
     def around(self):
         """The elements around each vertex of the mesh, (count, vertex)."""
         around = self.limits.neighbourhood.around
-        return self.q.trace.constant("around", around.shape, Domain("vertices", around.shape[1]), lambda: around, "integer")
+        return self.form.trace.constant("around", around.shape, Domain("vertices", around.shape[1]), lambda: around, "integer")
 
     def extremes_at_vertices(self, means):
         """The largest and the least of these around each vertex of the mesh, (variable, 2 row, vertex)."""
@@ -104,10 +107,19 @@ class Elements:
             return rows.reshape(*self.flow.kept[name])
         return by_variable(rows) if isinstance(v, slice) else stack([rows for _, rows in stored], term=name)
 
+    @property
+    def q(self):
+        """The state now, (variable, row, element)."""
+        if self.whole is None:
+            self.whole = stack(self.parts, term="state")
+        return self.whole
+
     def set(self, v, values):
         """The state with other values (variable, row, element), or (row, element) of variable v alone."""
-        parts = [values if i == v else self.q[i] for i in range(len(self.q))]
-        self.q = values if isinstance(v, slice) else stack(parts, term="state")
+        if isinstance(v, slice):
+            self.whole, self.parts = values, list(values)
+        else:
+            self.whole, self.parts[v] = None, values
 
     # What the flow asks for.
 
@@ -127,12 +139,12 @@ class Elements:
 
     @property
     def g(self):
-        found = self.form.all_metric("gradients").first(self.q.domain)
+        found = self.form.all_metric("gradients").first(self.domain)
         return found.reshape(-1, *found.lead[2:])
 
     @property
     def m(self):
-        return {name: values.first(self.q.domain) for name, values in self.form.all_parameters().items()}
+        return {name: values.first(self.domain) for name, values in self.form.all_parameters().items()}
 
     def rows(self, name):
         return self.table(name)
@@ -155,7 +167,7 @@ class Elements:
         if source in ("state", "averages"):          # the list has places of rows, too
             return block_of(taken(values, places, f"{source} at {name}"))
         found = taken(values.reshape(*values.lead, 1), places, f"{source} at {name}")
-        return block_of(found.moved(0, 2, 1).reshape(len(values), -1))
+        return Block(len(values), lambda v: [found[v, row, i] for i in range(len(places)) for row in range(values.shape[1])])
 
     def where(self, row):
         return nullcontext()
@@ -163,21 +175,22 @@ class Elements:
     def values_at_points(self, used):
         """Values (variable, point, element) of the first variables at all points of the volume and the faces, and beside: a
         list of arrays."""
-        tables, q, beside = self.form.tables, self.q[:used], list(self.flow.beside.values())
+        tables, beside = self.form.tables, list(self.flow.beside.values())
         if tables.interpolate is not None:
-            return [self.at(q, [tables.interpolate, tables.trace, *beside])]
+            return [self.at(used, [tables.interpolate, tables.trace, *beside])]
         if tables.diagonal and tables.kind == "gauss":
             beside = [tables.cell.interpolation(tables.face_points), *beside]
-        return [q, self.at(q, beside)] if beside else [q]
+        return [self.parts, self.at(used, beside)] if beside else [self.parts]
 
-    def at(self, q, matrices):
+    def at(self, used, matrices):
+        q = self.q[:used] if self.whole is not None or used > 1 else self.parts[0].reshape(1, -1)
         return product(self.form.matrix("values at points", np.concatenate(matrices)), q, term="q at all points")
 
     def least(self, function, start):
-        function, found = self.flow.function(function, q=len(self.q), least=1, m=None), start
+        function, found = self.flow.function(function, q=len(self.parts), least=1, m=None), start
         used = 1 + max(number for argument, number in function.used.values() if argument == "q")
         for values in self.values_at_points(used):
-            q = [values[min(v, used - 1)] for v in range(len(self.q))]
+            q = [values[min(v, used - 1)] for v in range(len(self.parts))]
             found = [reduce("min", apply(function, words(function.name), q=q, least=found, m=self.m)[0], term="least")]
         return found
 
@@ -185,7 +198,7 @@ class Elements:
         places = taken(self.around.reshape(len(self.around), 1), self.places("vertices"), "around")
         values = self(function, q=gather(self.known["state"], places), **rows)
         pair = [reduce(how, values, -3, term) for how, term in (("max", "largest"), ("min", "least"))]
-        return [values[v, i] for v in range(len(self.q)) for i in range(places.shape[1]) for values in pair]
+        return [values[v, i] for v in range(len(self.parts)) for i in range(places.shape[1]) for values in pair]
 
     # What the flow asks for besides, of elements of any shape.
 
@@ -225,13 +238,12 @@ class Elements:
         self.set(v, apply(function, "linear function", **given)[0])
 
     def at_nodes(self, function, v, **rows):
-        q, mean = self.q[v], self.mean[v]
-        mean = [mean.reshape(*mean.lead, 1)]
+        some = range(len(self.parts)) if isinstance(v, slice) else [v]
+        mean = self.mean.reshape(len(self.parts), 1)
         if self.form.tables.modal:          # the unknowns of a constant
-            mean = apply(by_components(mul, 1), "mean function", a=mean, b=[self.column("one")])
-        given = {"q": [q], "mean": mean} | rows
-        self.set(v, apply(self.flow.function(function, **{name: len(row) for name, row in given.items()}),
-                          words(function.__name__), **given)[0])
+            mean = apply(by_components(mul, len(mean)), "mean functions", a=mean, b=[self.column("one")] * len(mean))
+        found = self(function, q=[self.parts[i] for i in some], mean=[mean[i] for i in some], **rows)
+        self.set(v, found if isinstance(v, slice) else found[0])
 
 
 def block_of(values):
