@@ -155,8 +155,8 @@ def gather(values, index):
 
 def taken(values, index, term="taken"):
     """As `gather`, done once for all that read the result."""
-    found = gather(values, index)
-    return values.trace.record(Copy(term, -1, found.read), found.shape, found.domain, values.trace.values[values.read.value].kind)
+    found, kind = gather(values, index), values.trace.values[values.read.value].kind
+    return values.trace.record(Copy(term, -1, found.read), found.shape, found.domain, kind)
 
 
 def apply(function, term=None, order=None, at=None, **given):

@@ -11,11 +11,13 @@ import numpy as np
 
 from .operations import Copy, Pointwise, Product, Put, Reduction, Stack
 
+AT_ONCE = 8          # temporaries of a piece that is as large as all that is there at once
+
 
 class Group(NamedTuple):
     """Operations on the same columns that are done together, some columns after the others.
 
-    domain   of these columns;  rows: the most rows of a component of their results
+    domain   of these columns;  rows: see `rows_of`
     local    numbers of the results that no other group needs
     outputs  names of the program's outputs that are then known
     done     for each operation, numbers of the local results that nothing needs after it"""
@@ -51,15 +53,31 @@ def groups_of(program):
         elsewhere = {value for i in others for read in program.operations[i].reads for value in (read.value, read.index)} | {
             read.value for read in program.outputs.values() if read.index is not None}
         results = {op.result for op in operations if type(op) is not Put}
-        rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
         outputs = tuple(name for name, read in program.outputs.items() if read.value in results and read.index is None)
         local, wanted, done = results - elsewhere, {program.outputs[name].value for name in outputs}, []
         for operation in reversed(operations):
             used = {operation.result, *(value for read in operation.reads for value in (read.value, read.index))} & local
             done.append(used - wanted)
             wanted |= used
-        groups.append(Group(operations, domain, rows, frozenset(local), outputs, done[::-1]))
+        groups.append(Group(operations, domain, rows_of(operations, values, local, done[::-1]), frozenset(local), outputs,
+                            done[::-1]))
     return groups
+
+
+def rows_of(operations, values, local, done):
+    """Rows that tell how large pieces of columns may be: the most of a component, or a share of all that are there at once."""
+    own, most = {}, 1
+    for operation, over in zip(operations, done):
+        shape, within = values[operation.result].shape, 0
+        if type(operation) is Pointwise:
+            within = max(0, operation.function.graph.width - shape[0]) * prod(shape[1:-1])
+        if operation.result in local:
+            own[operation.result] = prod(shape[:-1])
+        if type(operation) is not Put:
+            most = max(most, prod(shape[1:-1]), (sum(own.values()) + within) // AT_ONCE)
+        for number in over:
+            own.pop(number, None)
+    return most
 
 
 class Interpreter:
@@ -297,15 +315,17 @@ class Components(NamedTuple):
 
     def seen(self, views, backend):
         """(an array, the views that are left to take of it)."""
-        if views and views[0][0] == "part":
-            index, *rest = views[0][1]
-            if isinstance(index, int):
-                found = self.values[index]
-                if getattr(found, "shape", None) != self.shape:
-                    found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
-                return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
-            return backend.stacked(self.values[index], self.shape), (("part", (slice(None), *rest)), *views[1:])
-        return backend.stacked(self.values, self.shape), views
+        if not views or views[0][0] != "part":
+            return backend.stacked(self.values, self.shape), views
+        index, *rest = views[0][1]
+        found = self.values[index]
+        if not isinstance(index, int):
+            if rest:
+                return backend.stacked(found, self.shape), (("part", (slice(None), *rest)), *views[1:])
+            return Components(found, self.shape).seen(views[1:], backend)
+        if getattr(found, "shape", None) != self.shape:
+            found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
+        return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
 
 
 KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Copy: Interpreter.copy,

@@ -4,7 +4,6 @@ from functools import cached_property
 from ..recipe import Fetched
 
 
-
 class DGArrays:
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
     element]. A base class of `SetOperations`.

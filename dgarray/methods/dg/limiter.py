@@ -1,8 +1,8 @@
 """The limiters of modal DG, the indicator and positivity, written once.
 
 `Limiter.limit` says what happens to one element. Called with all elements of a set at once it gives a program
-(`limiter_program`); the backends make kernels of the same lines. Coefficients of mode 0 never change: averages, and so conserved
-quantities, stay bit for bit.
+(`limiter_program`); the backends make kernels of the same lines. Coefficients of mode 0 never change: averages, and so
+conserved quantities, stay bit for bit.
 """
 from contextlib import nullcontext
 from functools import cached_property

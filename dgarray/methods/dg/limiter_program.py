@@ -1,5 +1,5 @@
-"""Limiters as array expressions, of which programs are made: the flow of a limiter, such as `Limiter.limit`, called once for all
-elements of a set."""
+"""Limiters as array expressions, of which programs are made: the flow of a limiter, such as `Limiter.limit`, called once for
+all elements of a set."""
 from contextlib import nullcontext
 from functools import cached_property
 from operator import mul
@@ -165,7 +165,7 @@ class Elements:
     def take(self, name, source):
         values, places = self.known[source], self.places(name)
         if source in ("state", "averages"):          # the list has places of rows, too
-            return block_of(taken(values, places, f"{source} at {name}"))
+            return block_of(taken(values, places, f"{'means' if source == 'state' else source} at {name}"))
         found = taken(values.reshape(*values.lead, 1), places, f"{source} at {name}")
         return Block(len(values), lambda v: [found[v, row, i] for i in range(len(places)) for row in range(values.shape[1])])
 
@@ -195,10 +195,13 @@ class Elements:
         return found
 
     def extremes(self, function, **rows):
-        places = taken(self.around.reshape(len(self.around), 1), self.places("vertices"), "around")
-        values = self(function, q=gather(self.known["state"], places), **rows)
-        pair = [reduce(how, values, -3, term) for how, term in (("max", "largest"), ("min", "least"))]
-        return [values[v, i] for v in range(len(self.parts)) for i in range(places.shape[1]) for values in pair]
+        vertices, state, found = self.places("vertices"), self.known["state"], None
+        for around in self.around:
+            values = self(function, q=gather(state, taken(around, vertices, "an element around")), **rows)
+            given = {"a": values, "high": values, "low": values} if found is None else {
+                "a": values, "high": found[:len(values)], "low": found[len(values):]}
+            found = self(extremes_with, **given)
+        return [found[first + v, i] for v in range(len(values)) for i in range(len(vertices)) for first in (0, len(values))]
 
     # What the flow asks for besides, of elements of any shape.
 
@@ -264,6 +267,11 @@ def words(name):
 
 def sums(q, w):
     return tuple(dot(w[i:i + len(q)], q) for i in range(0, len(w), len(q)))
+
+
+def extremes_with(a, high, low):
+    """The largest and the least so far, and a."""
+    return *map(np.maximum, high, a), *map(np.minimum, low, a)
 
 
 def linear(q, mean, share, where, slopes, one, linear, centre):

@@ -150,11 +150,15 @@ def troubled(forms, dtype, joins=None):
 def filtered(forms):
     """The program of the filter, outputs "q"."""
     sets = Sets(forms)
-    return sets.program("filter", {name: {"q": form.filtered(sets.q[name].first(form.own))} for name, form in sets.forms.items()})
+    return sets.program("filter", {name: {"q": form.filtered(sets.q[name].first(form.own))}
+                                   for name, form in sets.forms.items()})
 
 
 def step_text(stages, stepper, operations):
-    """What one step does, as text: the program of its last stage, then `operations`, the text of who computes what in which
-    order."""
-    program = stages.program("stage", kind_of(stepper.stages[-1]))
-    return "\n".join([f"the program of stage {len(stepper.stages)}", *listing(program), "", operations])
+    """What one step does, as text: the programs of its last stage and of the limiter, then `operations`, the text of who
+    computes what in which order."""
+    lines = [f"the program of stage {len(stepper.stages)}", *listing(stages.program("stage", kind_of(stepper.stages[-1]))), ""]
+    limiter = stages.program("limit", stages.backend.dtype)
+    if limiter.operations:
+        lines += ["the program of the limiter", *listing(limiter), ""]
+    return "\n".join([*lines, operations])
