@@ -210,8 +210,8 @@ STEPS = {          # {name: (problem, launches of a stage)}
     "Hermite, varying, 2D": (lambda: medium(2, 2), 127), "Hermite, varying, 3D": (lambda: medium(3, 1), 151),
     "Maxwell on tetrahedra": (lambda: (dg.box(cells=2), dg.Maxwell(3), dg.NodalDG(2), dg.pec, None,
                                        lambda x: sines(dg.Maxwell(3), x)), 12),
-    "limiter on triangles": (lambda: gas(dg.ModalDG(1, limiter="vertex", positivity=True)), 51),
-    "limiter of waves": (lambda: gas(dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic")), 86),
+    "limiter on triangles": (lambda: gas(dg.ModalDG(1, limiter="vertex", positivity=True)), 40),
+    "limiter of waves": (lambda: gas(dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic")), 39),
     "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 104)}
 
 

@@ -195,10 +195,10 @@ def test_the_indicator_finds_jumps_and_nothing_else():
             count = len(law.variables)
             smooth = projected(operator, lambda x: tuple(2 + 0.3 * np.sin(3 * x[0] + i) * np.cos(x[1])
                                                          for i in range(count)))          # noqa: B023
-            found = operator.operations.limiter.troubled(operator.state(smooth))
+            found = operator.operations.troubled(operator.state(smooth))
             assert not found.any()
             c = projected(operator, jump)
-            found = operator.operations.limiter.troubled(operator.state(c))
+            found = operator.operations.troubled(operator.state(c))
             assert np.array_equal(found, (np.abs(mesh.points[mesh.cells][:, :, 0] - 0.5) < 1e-9).sum(axis=1) == 2)
             assert np.array_equal(limited(operator, c)[:, :, ~found], c[:, :, ~found])
 

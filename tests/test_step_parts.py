@@ -7,13 +7,12 @@ from dgarray.backends.cuda.dg.operations import DeviceOperations
 
 import dgarray as dg
 from dgarray.methods.dg.array_stages import ArrayStages
-from dgarray.methods.dg.limiter_arrays import LimiterArrays
 from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.run.progress import Progress
 
 # The array expressions of each part.
-REFERENCE = [("right-hand side", ArrayStages, "update_operations"), ("limiter", LimiterArrays, "__call__"),
+REFERENCE = [("right-hand side", ArrayStages, "update_operations"), ("limiter", ArrayStages, "limit_operations"),
              ("filter", SetOperations, "filter"), ("filter", DeviceOperations, "filter"),
              ("wave speeds", SetOperations, "rate"),
              ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step"),

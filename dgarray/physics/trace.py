@@ -98,6 +98,18 @@ class Graph:
         changes of sign, comparisons, logic, minimum, maximum and selects count 0. A fused multiply-add is 2."""
         return sum(count for op, count in self.operations.items() if op in FLOPS)
 
+    @cached_property
+    def width(self):
+        """The most numbers that are there at once in one evaluation, besides inputs and constants."""
+        last = {i: number for number, node in enumerate(self.nodes) for i in operands(node)}
+        last |= dict.fromkeys(self.outputs, len(self.nodes))
+        live, most = set(), 0
+        for number, node in enumerate(self.nodes):
+            live |= {number} if operands(node) else set()
+            most = max(most, len(live))
+            live -= {i for i in operands(node) if last[i] == number}
+        return most
+
     def __repr__(self):
         return f"Graph({self.name}({', '.join(self.inputs)}): {len(self.outputs)} outputs, {self.flops} flops)"
 

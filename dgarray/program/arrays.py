@@ -2,7 +2,7 @@
 
     F = apply(flux, q=q, m=m)                         a pointwise function at points
     r = product(D, F)                                 a matrix applied to the rows
-    l = gather(q, left)                               a read through an index list
+    l = gather(q, left), taken(q, left)               a read through an index list, by each that reads it, or once for all
     f = put(trace, (V, F), elements, [(slots, jumps, "set")])   writes through index lists
     s = reduce("max", speeds)                         a reduction over the rows
     F[v], q[:, rows], a.reshape(..), a.moved(..)      views
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..physics.pointwise import Pointwise
 from . import operations
-from .operations import Domain, Product, Program, Put, Read, Reduction, Stack, Value
+from .operations import Copy, Domain, Product, Program, Put, Read, Reduction, Stack, Value
 
 
 class Trace:
@@ -50,10 +50,10 @@ class Trace:
         """A number that each run gives, such as the time."""
         return self.once(name, (), None, "real", "number")
 
-    def record(self, operation, shape, domain):
+    def record(self, operation, shape, domain, kind="real"):
         """Record an operation and return what it makes; the same operation on the same arrays is one."""
         if (key := repr(operation)) not in self.made:
-            self.made[key] = result = self.new(operation.term, shape, domain)
+            self.made[key] = result = self.new(operation.term, shape, domain, kind)
             self.operations.append(replace(operation, result=result.read.value))
         return self.made[key]
 
@@ -153,6 +153,12 @@ def gather(values, index):
     return Array(values.trace, read)
 
 
+def taken(values, index, term="taken"):
+    """As `gather`, done once for all that read the result."""
+    found, kind = gather(values, index), values.trace.values[values.read.value].kind
+    return values.trace.record(Copy(term, -1, found.read), found.shape, found.domain, kind)
+
+
 def apply(function, term=None, order=None, at=None, **given):
     """The outputs of a `dgarray.physics.pointwise.Pointwise` function at points, (output, .., column).
 
@@ -226,4 +232,4 @@ def reduce(how, values, axis=-2, term=None):
     return values.trace.record(Reduction(term or how, -1, values.read, how, axis), shape, values.domain)
 
 
-__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack"]
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack", "taken"]

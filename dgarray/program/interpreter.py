@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .operations import Pointwise, Product, Put, Reduction, Stack
+from .operations import Copy, Pointwise, Product, Put, Reduction, Stack
+
+AT_ONCE = 8          # temporaries of a piece that is as large as all that is there at once
 
 
 class Group(NamedTuple):
     """Operations on the same columns that are done together, some columns after the others.
 
-    domain   of these columns;  rows: the most rows of a component of their results
+    domain   of these columns;  rows: see `rows_of`
     local    numbers of the results that no other group needs
     outputs  names of the program's outputs that are then known
     done     for each operation, numbers of the local results that nothing needs after it"""
@@ -40,24 +42,42 @@ def groups_of(program):
             for before in made.get(read.value, ()):
                 waits = read.index is not None or type(program.operations[before]) is Put or domains[before] != domains[number]
                 levels[before] = min(levels[before], levels[number] - waits)
+            for before in made.get(read.index, ()):
+                levels[before] = min(levels[before], levels[number] - (domains[before] != domains[number]))
     together = {}
     for number, key in enumerate(zip(levels, domains)):
         together.setdefault(key, []).append(number)
     groups = []
     for (_, domain), numbers in sorted(together.items(), key=lambda item: (item[0][0], item[1][-1])):
         operations, others = [program.operations[i] for i in numbers], set(range(len(levels))) - set(numbers)
-        elsewhere = {read.value for i in others for read in program.operations[i].reads} | {
+        elsewhere = {value for i in others for read in program.operations[i].reads for value in (read.value, read.index)} | {
             read.value for read in program.outputs.values() if read.index is not None}
         results = {op.result for op in operations if type(op) is not Put}
-        rows = max(prod(values[op.result].shape[1:-1]) if type(op) is not Put else 1 for op in operations)
         outputs = tuple(name for name, read in program.outputs.items() if read.value in results and read.index is None)
         local, wanted, done = results - elsewhere, {program.outputs[name].value for name in outputs}, []
         for operation in reversed(operations):
-            used = {operation.result, *(read.value for read in operation.reads)} & local
+            used = {operation.result, *(value for read in operation.reads for value in (read.value, read.index))} & local
             done.append(used - wanted)
             wanted |= used
-        groups.append(Group(operations, domain, rows, frozenset(local), outputs, done[::-1]))
+        groups.append(Group(operations, domain, rows_of(operations, values, local, done[::-1]), frozenset(local), outputs,
+                            done[::-1]))
     return groups
+
+
+def rows_of(operations, values, local, done):
+    """Rows that tell how large pieces of columns may be: the most of a component, or a share of all that are there at once."""
+    own, most = {}, 1
+    for operation, over in zip(operations, done):
+        shape, within = values[operation.result].shape, 0
+        if type(operation) is Pointwise:
+            within = max(0, operation.function.graph.width - shape[0]) * prod(shape[1:-1])
+        if operation.result in local:
+            own[operation.result] = prod(shape[:-1])
+        if type(operation) is not Put:
+            most = max(most, prod(shape[1:-1]), (sum(own.values()) + within) // AT_ONCE)
+        for number in over:
+            own.pop(number, None)
+    return most
 
 
 class Interpreter:
@@ -149,8 +169,7 @@ class Interpreter:
                 KINDS[type(operation)](self, operation, arrays, own, columns)
                 own.update(dict.fromkeys(done))
             for name in group.outputs:
-                found = self.seen(self.program.outputs[name], arrays, columns, own)
-                targets[name][... if columns is None else (..., columns)] = found
+                put(targets[name], self.by_components(self.program.outputs[name], arrays, own, columns), columns)
         self.backend.workers.run(task, len(pieces))
 
     def seen(self, read, arrays, columns, own=(), gather=None):
@@ -165,13 +184,23 @@ class Interpreter:
         array = viewed(array, views, value.domain, columns is None or read.index is not None, self.places)
         if read.index is None:
             return array
-        places = arrays[read.index]
-        places = places if columns is None else places[..., columns]
+        places = own[read.index] if read.index in own else arrays[read.index]
+        places = places if columns is None or read.index in own else places[..., columns]
         array = array.reshape(*array.shape[:-2], -1)
         if gather is not None and not read.after:
             return gather(array, places)
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
         return viewed(array, read.after, read.domain, False, self.places)
+
+    def by_components(self, read, arrays, own, columns):
+        """What a read sees, to be written: components one by one where they are apart, without making one array of them."""
+        values = own.get(read.value)
+        if type(values) is not Components or any(what != "part" or len(index) > 1 for what, index in read.views):
+            return self.seen(read, arrays, columns, own)
+        values = values.values
+        for _, (index,) in read.views:
+            values = values[index]
+        return values
 
     def together(self, reads):
         """What `as_one` says of a list of reads of the program."""
@@ -189,11 +218,8 @@ class Interpreter:
         """Keep what an operation has made of these columns."""
         if number in own:
             own[number] = found
-        elif type(found) is Components:
-            for i, component in enumerate(found.values):
-                arrays[number][(i, ...) if columns is None else (i, ..., columns)] = component
         else:
-            arrays[number][... if columns is None else (..., columns)] = found
+            put(arrays[number], found.values if type(found) is Components else found, columns)
 
     # The kinds of operations.
 
@@ -225,15 +251,12 @@ class Interpreter:
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]
-        values, views = own.get(operation.read.value), operation.read.views
-        if type(values) is Components and all(what == "part" and len(index) == 1 for what, index in views):
-            values = values.values          # written one by one, without making one array of them
-            for _, (index,) in views:
-                values = values[index]
-        else:
-            values = self.seen(operation.read, arrays, columns, own)
+        values = self.by_components(operation.read, arrays, own, columns)
         lead = len(target.shape) - 2
         self.backend.write(target.reshape(*target.shape[:lead], -1), places, values, operation.how)
+
+    def copy(self, operation, arrays, own, columns):
+        self.keep(operation.result, self.seen(operation.read, arrays, columns, own), arrays, own, columns)
 
     def stack(self, operation, arrays, own, columns):
         parts = [self.seen(each, arrays, columns, own) for each in operation.parts]
@@ -273,6 +296,16 @@ def viewed(array, views, domain, whole, places):
     return array
 
 
+def put(target, values, columns):
+    """Set these columns of an array to an array, or to a list of components."""
+    target = target if columns is None else target[..., columns]
+    if isinstance(values, list | tuple):
+        for row, value in zip(target, values):
+            row[...] = value
+    else:
+        target[...] = values
+
+
 class Components(NamedTuple):
     """The result of a pointwise operation, whose components are numbers or arrays that broadcast to a shape: they become one
     array where an operation wants that."""
@@ -282,16 +315,18 @@ class Components(NamedTuple):
 
     def seen(self, views, backend):
         """(an array, the views that are left to take of it)."""
-        if views and views[0][0] == "part":
-            index, *rest = views[0][1]
-            if isinstance(index, int):
-                found = self.values[index]
-                if getattr(found, "shape", None) != self.shape:
-                    found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
-                return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
-            return backend.stacked(self.values[index], self.shape), (("part", (slice(None), *rest)), *views[1:])
-        return backend.stacked(self.values, self.shape), views
+        if not views or views[0][0] != "part":
+            return backend.stacked(self.values, self.shape), views
+        index, *rest = views[0][1]
+        found = self.values[index]
+        if not isinstance(index, int):
+            if rest:
+                return backend.stacked(found, self.shape), (("part", (slice(None), *rest)), *views[1:])
+            return Components(found, self.shape).seen(views[1:], backend)
+        if getattr(found, "shape", None) != self.shape:
+            found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
+        return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
 
 
-KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
-         Reduction: Interpreter.reduction}
+KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Copy: Interpreter.copy,
+         Stack: Interpreter.stack, Reduction: Interpreter.reduction}

@@ -105,6 +105,19 @@ class Put:
 
 
 @dataclass(frozen=True)
+class Copy:
+    """result = what is read."""
+
+    term: str
+    result: int
+    read: Read
+
+    @property
+    def reads(self):
+        return [self.read]
+
+
+@dataclass(frozen=True)
 class Stack:
     """result = several arrays of the same shape along a new axis."""
 

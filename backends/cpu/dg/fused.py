@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ....methods.check import Check
-from ....methods.dg.linear_limiter_arrays import LinearLimiterArrays
+from ....methods.dg.linear_limiter import LinearLimiterTables
 from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
@@ -234,23 +234,12 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     def limit(self, q):
         self.performed("limit", (q,), lambda: (self.limit_operations(q), lambda: None))
 
-    def limiting_operations(self, out):
-        if self.linear:
-            return self.linear_limiter.operations_on(out)
-        return [], [] if self.fused_limiter is None else self.fused_limiter.operations_on(out)
-
     @cached_property
-    def linear_limiter(self):
-        return LinearLimiterFused(self)
-
-    @cached_property
-    def fused_limiter(self):
-        return None if self.tables.limits is None or self.linear else self.limiter_of_tiles(self)
-
-    @property
-    def array_expressions(self):
-        by_arrays = self.linear and isinstance(self.linear_limiter, LinearLimiterArrays)
-        return [*super().array_expressions, *["limiter"] * by_arrays]
+    def limiter(self):
+        """The kernels of the limiter; None if the method has none."""
+        if self.tables.limits is None:
+            return None
+        return (LinearLimiterFused if isinstance(self.tables.limits, LinearLimiterTables) else self.limiter_of_tiles)(self)
 
     def filter(self, q):
         def operations():
@@ -317,9 +306,8 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
                 self.boundary.outside, self.boundary.table, self.boundary.numbers, self.given_by_face.reshape(-1))
 
     def kernel_texts(self, stepper):
-        limits = self.linear_limiter if self.linear else self.fused_limiter
-        limiter = {f"limiter: {name}": text for name, (text, _) in limits.source.texts.items()} if hasattr(
-            limits, "source") else {}
+        limiter = {} if self.limiter is None else {
+            f"limiter: {name}": text for name, (text, _) in self.limiter.source.texts.items()}
         texts = {"stages": self.source.stage_text()} | self.boundary.texts() | limiter
         return texts | {"check of the new state": self.check_text(self.source)}
 

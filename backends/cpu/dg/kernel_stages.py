@@ -4,6 +4,7 @@ from functools import cached_property
 from ....methods.dg.array_stages import ArrayStages
 from ....methods.operation import Operation, OperationLists, of_sets
 from ....stepping import Stage
+from ..limiter.linear import share
 from .mortars import FusedMortars
 
 
@@ -61,6 +62,23 @@ class KernelStages:
         send, receive = self.copies_operations(states)
         return [send, *self.mortar_operations(states, number, False), *of_sets(early),
                 receive, *self.mortar_operations(states, number, True), *of_sets(late)]
+
+    def limit_operations(self, states):
+        """As of `ArrayStages`; what elements of other sets read is kept by all sets before any is limited."""
+        limiting, limiters = next(iter(self.operations.values())).tables.limiting, self.limiters
+        found = {name: limiter.operations_on(states[name]) for name, limiter in limiters.items()}
+        before, after = (of_sets({name: pair[i] for name, pair in found.items()}) for i in (0, 1))
+        between = [next(iter(limiters.values())).extremes_operation()] if before else []
+        copies = self.copies_operations(states) if found and limiting.limiter else []
+        return [*copies, *before, *between, *after]
+
+    @cached_property
+    def limiters(self):
+        """{name of a set: its limiter}; several see each other's elements."""
+        found = {name: each.limiter for name, each in self.operations.items() if each.limiter is not None}
+        if len(found) > 1:
+            share(list(found.values()))
+        return found
 
     def mortar_operations(self, states, number, late=None):
         """The `Operation`s that compute the fluxes at joins of these states at a time of the clock.

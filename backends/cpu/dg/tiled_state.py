@@ -55,9 +55,6 @@ class TiledState(DGArrays):
     def as_array(self, state):
         return self.host(state)
 
-    def set_array(self, state, q):
-        state[...] = self.state(q)
-
     def places_of(self, elements):
         return np.divmod(np.asarray(elements), self.lanes)
 

@@ -33,8 +33,12 @@ class LimiterFused:
                 for what, (text, names) in self.source.texts.items()}
 
     def operations_on(self, q):
-        """The operations that limit a state in place."""
-        piece, found = self.operations.piece, []
+        """([the operations that keep what elements of other sets read], [those that limit]) of a state, in place."""
+        return [], list(self.by_name(q).values())
+
+    def by_name(self, q):
+        """{name of a kernel: its operation}, in the order in which they run."""
+        piece, found = self.operations.piece, {}
         of_vertices = max(1, piece * self.vertex_tiles // self.tiles), self.vertex_tiles
         for name, (kernel, arrays) in self.kernels.items():
             loop = self.operations.loop_of(kernel, q, *arrays)._replace(scratch=self.scratch)
@@ -42,7 +46,7 @@ class LimiterFused:
                 loop = loop._replace(size=of_vertices[0], tiles=of_vertices[1])
             elif name == "keep":          # of copies of other parts' elements, too
                 loop = loop._replace(tiles=self.tiles)
-            found.append(Operation(f"limiter: {name}", loop=loop, reads=("new state",), writes={"new state": q.nbytes}))
+            found[name] = Operation(f"limiter: {name}", loop=loop, reads=("new state",), writes={"new state": q.nbytes})
         return found
 
     # The arrays that the texts of the kernels name.

@@ -72,7 +72,7 @@ class LinearTile(TensorTile):
         q, zero = self.unknown(v), self.tile.dialect.literal(0.0)
         self.emit(f"for i in range({self.N}):", *indented(self.tile.lanes([
             f"value = {self.mean_of(v)}*{one}[i] + {share}*({terms})", f"{q} = select({where} > {zero}, value, {q})"])))
-        self.note([q])
+        self.note_change()
 
     def at_nodes(self, function, v, **rows):
         if self.flat:
@@ -83,7 +83,7 @@ class LinearTile(TensorTile):
         self.emit(f"for i in range({self.N}):", *indented([
             *self.tile.lanes([f"{mean} = {self.mean_of(v)}*{self.table('ONE', self.limits.one)}[i]"]),
             *self.over_lanes(function, [q], q=[q], mean=[mean], **rows)]))
-        self.note([q])
+        self.note_change()
 
     def least(self, function, start):
         tables = self.limits.tables
@@ -110,15 +110,8 @@ class LinearLimiterFused(LimiterFused):
         super().__init__(operations)
         self.shared = SharedTiles([self])
 
-    @staticmethod
-    def share(limiters):
-        """Let the limiters of several sets see each other's elements."""
-        shared = SharedTiles(limiters)
-        for limiter in limiters:
-            limiter.shared = shared
-
     def operations_on(self, q):
-        found = {operation.name.removeprefix("limiter: "): operation for operation in super().operations_on(q)}
+        found = self.by_name(q)
         names = {"keep": "averages", "limit": "limit"}
         if self.limiter.kept:
             found["keep"] = found["keep"]._replace(writes={"averages of elements": sum(
@@ -160,6 +153,13 @@ class LinearLimiterFused(LimiterFused):
         tile, lane = self.shared.tile_and_lane(numbers)
         kind = np.int32 if (self.shared.tiles + 1) * rows * self.lanes < 2 ** 31 else np.int64
         return (tile * (rows * self.lanes) + row * self.lanes + lane).astype(kind)
+
+
+def share(limiters):
+    """Let the limiters of several sets see each other's elements, where they read of these."""
+    shared = SharedTiles(limiters) if limiters[0].limiter.kept else None
+    for limiter in limiters:
+        limiter.shared = shared
 
 
 class SharedTiles:

@@ -161,12 +161,7 @@ class Tile:
         return lines + ["if changed:", f"    for row in range({size}):",
                         f"        copy(w, {s.at['Q']} + row*{L}, state, (tile*{size} + row)*{L})"] * self.changes
 
-    def note(self, into):
-        """Note what is changed by putting something into these rows."""
-        for name, (variables, rows) in self.limiter.kept.items():
-            if 0 <= into[0].at - self.tile.at[name] < variables * rows * self.L:
-                self.stored[name] = None
-                return
+    def note_change(self):
         self.changes = True
         self.emit("changed = True")
 
@@ -210,19 +205,23 @@ class Tile:
         result = into or self.temporary(len(function.graph.outputs))
         m = {"m": ("P", 0, "", 1)} if "m" in rows else {}
         self.emit(*self.over_lanes(function, result, **rows | m))
-        if into:
-            self.note(into)
         return result
 
-    def product(self, name, rows, into=None):
+    def keep(self, name, rows, v=None):
+        into = self.kept[name].all if v is None else self.kept[name][v]
+        self.emit(*self.tile.lanes([f"{place} = {row}" for place, row in zip(into, rows)]))
+        self.stored[name] = None
+
+    def change(self, function, v=None, **rows):
+        self(function, [row for i in (range(self.V) if v is None else [v]) for row in self.state[i][1:]], **rows)
+        self.note_change()
+
+    def product(self, name, rows):
         matrix = self.limiter.matrices[name]
         function = self.define(f"{name}_product", f"matmul.multiply({len(matrix)}, {self.N}, np.{self.tile.dtype})")
         result = self.temporary(matmul.padded(len(matrix)))[:len(matrix)]
         self.emit(f"{function}({self.name('by_' + name)}, 0, w, {rows[0].at}{rows[0].step}, w, {result[0].at})")
-        if into:
-            self.emit(*(f"copy(w, {a.at}, w, {b.at})" for a, b in zip(result, into)))
-            self.note(into)
-        return into or result
+        return result
 
     def array_of(self, source):
         """(array, rows from one variable to the next, rows in all) of what limiting other elements reads."""

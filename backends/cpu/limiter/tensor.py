@@ -30,7 +30,7 @@ class TensorTile(Tile):
         function = self.limiter.function(function, q=1, mean=1, **dict.fromkeys(rows, 1))
         lines = self.over_lanes(function, [at_node], q=[at_node], mean=[mean], **rows)
         self.emit(f"for i in range({self.N}):", *indented(lines))
-        self.note([q])
+        self.note_change()
 
     def least(self, function, start):
         s, L, V = self.tile, self.L, self.V

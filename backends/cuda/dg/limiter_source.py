@@ -124,12 +124,22 @@ class Thread:
         more, results = scalar_source(function.graph, names, self.dialect, prefix)
         return lines + more, results
 
-    def __call__(self, function, into=None, **rows):
+    def __call__(self, function, **rows):
         lines, results = self.evaluate(function, rows)
-        self.emit(*lines, *(f"{place} = {result}" for place, result in zip(into or (), results)))
-        return into or results
+        self.emit(*lines)
+        return results
 
-    def product(self, name, rows, into=None):
+    def put(self, rows, into):
+        self.emit(*(f"{place} = {row}" for place, row in zip(into, rows)))
+
+    def keep(self, name, rows, v=None):
+        self.put(rows, self.kept[name].all if v is None else self.kept[name][v])
+
+    def change(self, function, v=None, **rows):
+        self.put(self(function, **rows),
+                 [row for i in (range(self.source.V) if v is None else [v]) for row in self.state[i][1:]])
+
+    def product(self, name, rows):
         matrix, sums = self.name("by_" + name), self.new()
         height, N = len(self.limiter.matrices[name]), self.source.N
         results = [f"{sums}{i}" for i in range(height)]
@@ -137,9 +147,7 @@ class Thread:
         for j, row in enumerate(rows):
             self.emit(f"value = {row}", *(f"{result} += {matrix}[{i * N + j}]*value" for i, result in enumerate(results)
                                           if self.limiter.matrices[name][i, j]))
-        if into:
-            self.emit(*(f"{place} = {result}" for place, result in zip(into, results)))
-        return into or results
+        return results
 
     def array_of(self, source):
         """(array, rows from one variable to the next, rows in all) of what limiting other elements reads."""

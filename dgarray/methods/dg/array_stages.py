@@ -69,6 +69,20 @@ class ArrayStages:
         self.interpreter("rhs").run({"t": t} | self.named("q", states), self.named("r", targets))
         return targets
 
+    def limit_operations(self, states):
+        """The operations that limit new states, {name of a set: q}, in place; where a limiter looks at neighbours, copies of
+        some are renewed before."""
+        limits = [each.tables.limiting for each in self.operations.values() if each.tables.limits is not None]
+        if not limits:
+            return []
+        arrays = self.named("q", states)
+        tasks = self.interpreter("limit", self.backend.dtype).tasks(arrays, arrays, dict)
+        return [*(self.copies_operations(states) if limits[0].limiter else []), *self.named_tasks(tasks, "limiter: ")]
+
+    def named_tasks(self, tasks, kind=""):
+        """The `Operation`s of `Interpreter.tasks`."""
+        return [Operation(kind + title(operations), run, None, reads, writes) for operations, run, reads, writes in tasks]
+
     def update_operations(self, states, row, number):
         """The operations of a stage, {name of a set: (q, out, k, q0)}; see `SetOperations.update_operations`."""
         arrays = {what: self.named(what, {name: each[i] for name, each in states.items()})
@@ -81,5 +95,4 @@ class ArrayStages:
             found |= {name: found[name] * first.dt for name in ("w", "C") if name in found}
             return found | {"t": first.stage_times[number]}
         tasks = interpreter.tasks(given, targets, numbers)
-        return [*self.copies_operations({name: each[0] for name, each in states.items()}),
-                *(Operation(title(operations), run, None, reads, writes) for operations, run, reads, writes in tasks)]
+        return [*self.copies_operations({name: each[0] for name, each in states.items()}), *self.named_tasks(tasks)]

@@ -3,8 +3,6 @@ from functools import cached_property
 
 from ..recipe import Fetched
 
-ALL = slice(None)
-
 
 class DGArrays:
     """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
@@ -14,26 +12,6 @@ class DGArrays:
 
     def __init__(self, backend, tables):
         self.backend, self.xp, self.tables, self.needs_x = backend, backend.xp, tables, tables.needs_x
-
-    @cached_property
-    def gradients(self):
-        return self.backend.array(self.tables.gradients)
-
-    @cached_property
-    def parameters(self):
-        return {name: self.backend.array(values) for name, values in self.tables.parameters.items()
-                if name not in self.tables.media.names}
-
-    @cached_property
-    def media(self):
-        """The parameters that vary inside of elements, {place: {name: (point, element)}}: see `Media`."""
-        media = self.tables.media
-        return {place: {name: self.backend.array(values) for name, values in getattr(media, place).items()}
-                for place in ("volume", "faces", "mass")}
-
-    @cached_property
-    def interpolate(self):
-        return None if self.tables.interpolate is None else self.backend.array(self.tables.interpolate)
 
     @cached_property
     def trace(self):
@@ -62,9 +40,6 @@ class DGArrays:
     def as_array(self, state):
         """The state as q[variable, node, element]: a view where it is one, else a copy."""
         return state
-
-    def set_array(self, state, q):
-        """Set the state to what `as_array` returned, changed since."""
 
     def host(self, state):
         """The state as q[variable, node, element] on the host."""
@@ -105,13 +80,6 @@ class DGArrays:
     def blocks(self, count, rows):
         """Slices that cut `count` columns into blocks of which one temporary with `rows` rows fits the cache; one on a GPU."""
         return self.backend.pieces(count, rows)
-
-    def at(self, columns, place="volume", rows=ALL):
-        """The law's parameters that vary, at these elements: {name: (element,) or (point, element)}.
-
-        place, rows: where in the elements, "volume", "faces" or "mass", and which of the points there"""
-        return {name: values[columns] for name, values in self.parameters.items()} | {
-            name: values[rows, columns] for name, values in self.media[place].items()}
 
     def time(self, t):
         """The time as pointwise functions take it."""

@@ -1,7 +1,8 @@
 """The limiters of modal DG, the indicator and positivity, written once.
 
-`Limiter.limit` says what happens to one element. Arrays run it on many elements at once (`limiter_arrays`); the backends make
-kernels of the same lines. Coefficients of mode 0 never change: averages, and so conserved quantities, stay bit for bit.
+`Limiter.limit` says what happens to one element. Called with all elements of a set at once it gives a program
+(`limiter_program`); the backends make kernels of the same lines. Coefficients of mode 0 never change: averages, and so
+conserved quantities, stay bit for bit.
 """
 from contextlib import nullcontext
 from functools import cached_property
@@ -56,14 +57,17 @@ class Limiter(Kxrcf, Positivity):
 
     The methods `keep` and `limit` are the flow.  Their argument e is an element, and a row is one number of it:
     e.state[v], e.state.all   the coefficients of variable v, and of all variables one after the other
-    e.kept[name]              the rows that `keep` stores for other elements, by variable as e.state
+    e.keep(name, rows, v)     store rows for other elements, of variable v; without v those of all variables
+    e.kept[name]              the stored rows, by variable as e.state
+    e.change(f, v, **rows)    the coefficients of variable v from mode 1 on become the rows that f returns; without v those of
+                              all variables
     e.g, e.m                  dr_k/dx_d, and the law's parameters
     e.rows(name)              rows of the `LimiterTables`, "outer" or "threshold"
     e.each()                  all variables in turn: `for v in e.each()`
-    e(f, into=None, **rows)   the rows that a function of numbers returns, put into other rows if given
+    e(f, **rows)              the rows that a function of numbers returns
     e.product(name, rows)     the product of one of the `matrices` with these rows
     e.take(list, name)        rows that the elements or vertices in a list of the `LimiterTables` have, by variable as e.state
-    e.where(row)              `with e.where(row):` changes only elements whose row is positive
+    e.where(row)              `with e.where(row):` may leave out what changes no element whose row is not positive
     e.least(f, start)         (least,), where least = f(q, least, m) for the state q at each point of the volume and the faces
     e.extremes(f, **rows)     the largest and the least f(q, **rows) over the mean states q around each vertex, as of `take`"""
 
@@ -80,12 +84,12 @@ class Limiter(Kxrcf, Positivity):
         """Store the rows that other elements read, where they read more than averages."""
         if self.options.indicator:
             for number, v in enumerate(self.limits.sensors):
-                e.product("averages", e.state[v], into=e.kept["averages"][number])
+                e.keep("averages", e.product("averages", e.state[v]), number)
         if self.by_degrees:
             for v in e.each():
-                e(self.means_of_derivatives, into=e.kept["means"][v], blocks=e.product("means", e.state[v]), g=e.g)
+                e.keep("means", e(self.means_of_derivatives, blocks=e.product("means", e.state[v]), g=e.g), v)
         elif self.primitive:
-            e(self.primitive_means, into=e.kept["means"].all, c=self.means_of(e), m=e.m)
+            e.keep("means", e(self.primitive_means, c=self.means_of(e), m=e.m))
 
     def limit(self, e):
         """Limit the element in place."""
@@ -117,13 +121,13 @@ class Limiter(Kxrcf, Positivity):
                 blocks = e.product("derivatives", c)
                 *shares, limited = e(self.shares_of_degrees, blocks=blocks, g=e.g, around=around[v], outer=outer, **rough)
             with e.where(limited):
-                e(self.scaled, into=c[1:], c=c[1:], shares=shares)
+                e.change(self.scaled, v, c=c[1:], shares=shares)
 
     def limit_primitive(self, e, **rough):
         w = e(self.primitive_functions, c=e.state.all, m=e.m)
         *shares, limited = e(self.shares, u=w, around=self.around(e).all, outer=e.rows("outer"), **rough)
         with e.where(limited):
-            e(self.of_primitive, into=self.slopes_of(e), w=w, shares=shares, c=self.slopes_of(e), m=e.m)
+            e.change(self.of_primitive, w=w, shares=shares, c=self.slopes_of(e), m=e.m)
 
     def limit_waves(self, e, **rough):
         c, V = e.state.all, self.variables
@@ -136,7 +140,7 @@ class Limiter(Kxrcf, Positivity):
             around = e(self.waves_across, others=e.take("neighbours", "state").all, own=own, **at)
         *shares, limited = e(self.shares, u=waves, around=around, outer=e.rows("outer"), **rough)
         with e.where(limited):
-            e(self.of_waves, into=self.slopes_of(e), w=waves, shares=shares, c=self.slopes_of(e), **at)
+            e.change(self.of_waves, w=waves, shares=shares, c=self.slopes_of(e), **at)
 
     def mean_density_of(self, e):
         return e(self.mean_density, c=e.state[0][:1])
@@ -145,7 +149,7 @@ class Limiter(Kxrcf, Positivity):
         return e(self.mean_pressure, c=self.means_of(e), m=e.m)
 
     def scale(self, e, v, share):
-        e(self.scaled, into=e.state[v][1:], c=e.state[v][1:], shares=[share])
+        e.change(self.scaled, v, c=e.state[v][1:], shares=[share])
 
     def around(self, e):
         """The averages across the faces of an element, or the extremes around its vertices."""

@@ -71,8 +71,8 @@ class LinearLimiter(Kxrcf, NodalPositivity):
         """Store the rows that other elements read."""
         if self.options.indicator:
             for number, v in enumerate(self.limits.sensors):
-                e.product("averages", e.state[v], into=e.kept["averages"][number])
-        e(self.same, into=e.kept["means"].all, values=e.mean)
+                e.keep("averages", e.product("averages", e.state[v]), number)
+        e.keep("means", e.mean)
 
     def limit(self, e):
         """Limit the element in place; the means stay, up to rounding."""
@@ -97,9 +97,6 @@ class LinearLimiter(Kxrcf, NodalPositivity):
         return e.mean_of(v)
 
     # Functions of numbers.
-
-    def same(self, values):
-        return values
 
     def share(self, mean, slopes, centre, around, outer, values=(), span=(), rough=None):
         """alpha, and 1 where the element becomes linear, else 0."""

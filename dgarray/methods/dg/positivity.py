@@ -126,4 +126,4 @@ class NodalPositivity(Positivity):
 
     def nearer(self, q, mean, share):
         # Where nothing is done the value stays, bit for bit: other elements of the same tile must not decide about it.
-        return [np.where(share[0] < 1.0, mean[0] + share[0] * (q[0] - mean[0]), q[0])]
+        return [np.where(share[0] < 1.0, b + share[0] * (a - b), a) for a, b in zip(q, mean)]

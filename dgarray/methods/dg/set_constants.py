@@ -30,8 +30,12 @@ class SetConstants:
 
     def metric(self, name):
         """Metrics of the own elements, by the name in `NodalTables.shapes`."""
+        return self.all_metric(name).first(self.own)
+
+    def all_metric(self, name):
+        """The same of all elements."""
         tables = self.tables
-        return self.constant(name, tables.shapes[name], lambda: getattr(tables, name), self.all).first(self.own)
+        return self.constant(name, tables.shapes[name], lambda: getattr(tables, name), self.all)
 
     @property
     def gradients(self):

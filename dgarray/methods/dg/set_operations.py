@@ -5,17 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ..operation import Operation
 from ..recipe import Recipe
 from . import stage_program
 from .array_stages import ArrayStages
 from .arrays import DGArrays
 from .curved_form import CurvedForm
-from .limiter_arrays import LimiterArrays
-from .linear_limiter import LinearLimiterTables
-from .linear_limiter_arrays import LinearLimiterArrays
 from .tensor_form import TensorForm
-from .tensor_limiter_arrays import TensorLimiterArrays
 from .weak_form import WeakForm
 
 
@@ -26,7 +21,7 @@ class SetOperations(DGArrays, Recipe):
     captures_shocks   whether elements have a share of finite volumes
     alone    the stages of this set alone, with the joins between its own elements"""
 
-    stages, limiter_of_arrays, captures_shocks = ArrayStages, LimiterArrays, False
+    stages, captures_shocks = ArrayStages, False
 
     def recipe(self, trace, name=""):
         """The recipe of this set, whose name is given, for a `Trace`."""
@@ -80,47 +75,19 @@ class SetOperations(DGArrays, Recipe):
 
     def limit_operations(self, out):
         """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        before, after = self.limiting_operations(out)
-        copies = self.copies_operations(out) if self.tables.limiting.limiter else []
-        return [*copies, *before, *([self.linear_limiter.extremes_operation()] if before else []), *after]
-
-    def limiting_operations(self, out):
-        """([the operations that keep what elements of other sets read], [those that limit]) of a new state."""
-        if self.tables.limits is None:
-            return [], []
-        if self.linear:
-            return self.linear_limiter.operations_on(out)
-        return [], [Operation("limiter", lambda: self.limiter(out), reads=("new state",),
-                              writes={"new state": out.nbytes})]
-
-    @cached_property
-    def linear(self):
-        """Whether the limiter is that of elements of any shape."""
-        return isinstance(self.tables.limits, LinearLimiterTables)
-
-    @cached_property
-    def limiter(self):
-        """The `LimiterArrays` that limits a state in place; None if the method has none, or the limiter of any shape."""
-        return None if self.tables.limits is None or self.linear else self.limiter_of_arrays(self)
-
-    @cached_property
-    def linear_limiter(self):
-        """The `LinearLimiterArrays`, or kernels that stand for it."""
-        return LinearLimiterArrays(self)
+        return self.alone.limit_operations({None: out})
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, if the method has a limiter."""
-        if self.linear:
-            self.backend.perform(self.limit_operations(q))
-        elif self.limiter is not None:
-            self.limiter(q)
+        self.backend.perform(self.limit_operations(q))
+
+    def troubled(self, q):
+        """Where the state is not smooth to the limiter's indicator, truth values (own element,)."""
+        return self.interpreted("troubled", self.backend.dtype).run({"q": self.as_array(q)})["rough"] > 0
 
     def filter(self, q):
         """Filter the state q (variable, node, element) in place; only for a method that has a filter."""
-        def task(columns):
-            q[:, :, columns] = self.backend.product(self.filter_matrix, q[:, :, columns])
-        blocks = self.blocks(self.tables.owned, q.shape[1])
-        self.backend.workers.run(lambda piece, _: task(blocks[piece]), len(blocks))
+        self.interpreted("filtered").run({"q": q}, {"q": q})
 
     def rate(self, q, t, exponent=1.0):
         """The largest wave rate, 1 / time, see `WeakForm.rate`; nan if a rate is not finite."""
@@ -178,8 +145,6 @@ class CurvedOperations(SetOperations):
 class TensorOperations(SetOperations):
     """As `SetOperations`, on quadrilaterals and hexahedra."""
 
-    limiter_of_arrays = TensorLimiterArrays
-
     @property
     def captures_shocks(self):
         return self.tables.sensor is not None
@@ -187,12 +152,3 @@ class TensorOperations(SetOperations):
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state, by array expressions."""
         return self.alone.arrays.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
-
-    @cached_property
-    def to_faces(self):
-        """The matrix from values at the nodes to those at the points of all faces."""
-        return self.backend.array(self.tables.cell.interpolation(self.tables.face_points))
-
-    def ends_of(self, q):
-        """The values of q (variable, node, element) at the points of all faces, (variable, face * face point, element)."""
-        return self.backend.product(self.to_faces, q)

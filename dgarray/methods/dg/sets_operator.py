@@ -13,7 +13,6 @@ from ..operation import OperationLists, of_sets
 from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
-from .linear_limiter_arrays import LinearLimiterArrays
 from .mortars import points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
@@ -73,21 +72,10 @@ class SetsOperator(SetsState):
                     each.limits = LinearLimiterTables(each.limiting, each)
                 each.limits.place(around, slice(first, first + each.elements))
                 first += each.elements
-        operations = [operator.operations for operator in self.operators.values()]
-        if len({type(each.linear_limiter) for each in operations}) > 1:          # of sets with and without kernels
-            for each in operations:
-                each.linear_limiter = LinearLimiterArrays(each)
-        limiters = [each.linear_limiter for each in operations]
-        limiters[0].share(limiters)
 
     def limit_operations(self, states):
         """The operations that limit a new state."""
-        found = self._each(lambda o, q: o.operations.limiting_operations(q), states)
-        before, after = ([each._replace(of=name) for name, pair in found.items() for each in pair[i]] for i in (0, 1))
-        if before:
-            before.append(next(iter(self.operators.values())).operations.linear_limiter.extremes_operation())
-            before = [*self.all_stages.copies_operations(states), *before]
-        return [*before, *after]
+        return self.all_stages.limit_operations(states)
 
     def on(self, backend):
         """The same problem on another backend, with the same tables."""

@@ -9,6 +9,7 @@ from ...physics.pointwise import Pointwise
 from ...program.arrays import Trace, apply
 from ...program.listing import listing
 from ...stepping import REGISTER, STATE
+from .limiter_program import elements_of
 
 FACTORS = "A", "v", "u", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
 
@@ -18,10 +19,13 @@ class Sets:
 
     def __init__(self, forms, joins=None):
         self.trace = Trace()
-        self.t = self.trace.number("t")
         self.forms = {name: form(self.trace) for name, form in forms.items()}
         self.q = {name: self.state("q", form) for name, form in self.forms.items()}
         self.joins = joins
+
+    @property
+    def t(self):
+        return self.trace.number("t")
 
     def state(self, name, form):
         """An array of the size of a set's state."""
@@ -129,8 +133,32 @@ def face_flux(forms):
                                         for name, form in sets.forms.items()})
 
 
+def limit(forms, dtype, joins=None):
+    """The program of the limiters of all sets, outputs "q"; dtype: of the run."""
+    sets = Sets(forms)
+    found = elements_of(sets.forms, sets.q, dtype)
+    return sets.program("limiter", {name: {"q": e.limited()} for name, e in found.items()})
+
+
+def troubled(forms, dtype, joins=None):
+    """The program of where the state is not smooth to the indicator, outputs "rough", 1 or 0 in each element."""
+    sets = Sets(forms)
+    found = elements_of(sets.forms, sets.q, dtype)
+    return sets.program("indicator", {name: {"rough": e.flow.troubled(e)[0]} for name, e in found.items()})
+
+
+def filtered(forms):
+    """The program of the filter, outputs "q"."""
+    sets = Sets(forms)
+    return sets.program("filter", {name: {"q": form.filtered(sets.q[name].first(form.own))}
+                                   for name, form in sets.forms.items()})
+
+
 def step_text(stages, stepper, operations):
-    """What one step does, as text: the program of its last stage, then `operations`, the text of who computes what in which
-    order."""
-    program = stages.program("stage", kind_of(stepper.stages[-1]))
-    return "\n".join([f"the program of stage {len(stepper.stages)}", *listing(program), "", operations])
+    """What one step does, as text: the programs of its last stage and of the limiter, then `operations`, the text of who
+    computes what in which order."""
+    lines = [f"the program of stage {len(stepper.stages)}", *listing(stages.program("stage", kind_of(stepper.stages[-1]))), ""]
+    limiter = stages.program("limit", stages.backend.dtype)
+    if limiter.operations:
+        lines += ["the program of the limiter", *listing(limiter), ""]
+    return "\n".join([*lines, operations])

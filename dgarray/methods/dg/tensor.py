@@ -191,7 +191,7 @@ class TensorOperator(DGOperator):
     def __init__(self, problem, method, tables, backend):
         super().__init__(problem, method, tables, backend)
         if len(problem.mesh.whole.hanging):
-            if self.operations.linear:
+            if tables.limiting.limiter:
                 tables.limits.place(Neighbourhood.of(problem.mesh), slice(0, tables.elements))
             lists = joins(problem.mesh, np.zeros(tables.elements, int))
             whole = problem.mesh.whole

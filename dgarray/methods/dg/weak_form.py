@@ -111,6 +111,10 @@ class WeakForm(SetConstants):
             return q
         return product(self.matrix("trace", self.tables.trace), q, term="q at faces")
 
+    def filtered(self, q):
+        """The state damped by the filter."""
+        return product(self.matrix("filter", self.tables.filter), q, term="filtered state")
+
     # What limits the time step, and what the law admits.
 
     def rate(self, q, t, exponent):
