@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...physics.trace import operands
+from ...program import recursion
 from ...program.interpreter import KINDS, Interpreter
 from ..arrays import ArrayBackend
 
@@ -52,6 +53,21 @@ class WithinJax:
 
     def gathered(self, array, places):
         return array[..., places]
+
+    taken = gathered
+
+    def add_derivative(self, out, factor, w, axis):
+        if axis is not None:
+            factors = factor * jnp.arange(1, w.shape[axis], dtype=self.dtype)
+            w = jnp.moveaxis(factors * jnp.moveaxis(w, axis, -1)[..., 1:], -1, axis)
+            factor = 1
+        return out.at[tuple(slice(0, n) for n in w.shape)].add(factor * w)
+
+    def series_product(self, a, b):
+        c = jnp.zeros_like(b)
+        for i in np.ndindex(a.shape[:-1]):
+            c = c.at[tuple(slice(k, None) for k in i)].add(a[i] * b[tuple(slice(0, n - k) for k, n in zip(i, b.shape))])
+        return c
 
     def stacked(self, components, shape):
         return jnp.stack([jnp.broadcast_to(jnp.asarray(component, self.dtype), shape) for component in components])
@@ -104,6 +120,12 @@ class JaxProgram(Interpreter):
 
     def keep(self, number, found, arrays, own, columns):
         arrays[number] = found
+
+    def evolved(self, operation, R, tau, series):
+        def stage(number, w):
+            k = operation.stages - number
+            return recursion.stage(self.backend, operation, R, w, tau / k, series, R.shape[1])
+        return recursion.first(operation, jax.lax.fori_loop(0, operation.stages, stage, list(R)))
 
     def put(self, operation, arrays, own, columns):
         shape = self.program.values[operation.result].shape

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..physics.pointwise import Pointwise
 from . import operations
-from .operations import Domain, Product, Program, Put, Read, Reduction, Stack, Value
+from .operations import Domain, Product, Program, Put, Rate, Read, Recursion, Reduction, Stack, Value
 
 
 class Trace:
@@ -226,4 +226,18 @@ def reduce(how, values, axis=-2, term=None):
     return values.trace.record(Reduction(term or how, -1, values.read, how, axis), shape, values.domain)
 
 
-__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack"]
+def recursion(R, tau, stages, kept, rates, over=(), names=(), pruned=True, term="w"):
+    """w after w = R + tau / k L w for k = stages, ..., 1, its first `kept` coefficients along each axis: see `Recursion`.
+
+    rates   (to, axis, of, factor, series) as of a `Rate`, but with a series itself, an array (z, y, x, column), or None
+    over    {variable: series by which L w is multiplied there}"""
+    over, rates = dict(over), list(rates)
+    reads = list(dict.fromkeys(s.read for s in (*(rate[-1] for rate in rates), *over.values()) if s is not None))
+    numbers = {read: number for number, read in enumerate(reads)}
+    rates = tuple(Rate(*rate, None if s is None else numbers[s.read]) for *rate, s in rates)
+    over = {variable: numbers[s.read] for variable, s in over.items()}
+    operation = Recursion(term, -1, R.read, tau.read.value, stages, kept, rates, tuple(reads), over, tuple(names), pruned)
+    return R.trace.record(operation, (len(R), *(kept for _ in R.lead[1:]), R.shape[-1]), R.domain)
+
+
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "recursion", "reduce", "stack"]

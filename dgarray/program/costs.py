@@ -2,8 +2,9 @@
 from math import prod
 from typing import NamedTuple
 
+from . import recursion
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Reduction
+from .operations import Pointwise, Product, Put, Recursion, Reduction
 
 INDEX = 8          # bytes of a number in an index list
 
@@ -60,6 +61,8 @@ def flops_of(program, operation):
         return 2 * size * program.values[operation.matrix].shape[1]
     if type(operation) is Pointwise:
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
+    if type(operation) is Recursion:
+        return recursion.flops(operation) * operation.read.shape[-1]
     if type(operation) is Reduction:
         return prod(operation.read.shape)
     return prod(operation.read.shape) if type(operation) is Put and operation.how == "add" else 0

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .operations import Pointwise, Product, Put, Reduction, Stack
+from . import recursion
+from .operations import Pointwise, Product, Put, Recursion, Reduction, Stack
 
 
 class Group(NamedTuple):
@@ -170,7 +171,7 @@ class Interpreter:
         array = array.reshape(*array.shape[:-2], -1)
         if gather is not None and not read.after:
             return gather(array, places)
-        array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
+        array = array[places] if array.ndim == 1 else self.backend.taken(array, places)
         return viewed(array, read.after, read.domain, False, self.places)
 
     def together(self, reads):
@@ -244,6 +245,14 @@ class Interpreter:
         found = self.backend.reduced(operation.how, values, operation.axis)
         self.keep(operation.result, found, arrays, own, columns)
 
+    def recursion(self, operation, arrays, own, columns):
+        R, *series = (self.seen(each, arrays, columns, own) for each in (operation.read, *operation.series))
+        w = self.evolved(operation, R, arrays[operation.tau], series)
+        self.keep(operation.result, Components(w, w[0].shape), arrays, own, columns)
+
+    def evolved(self, operation, R, tau, series):
+        return recursion.evolved(self.backend, operation, R, tau, series)
+
 
 def as_one(reads):
     """The `Read` of all components of a value, where these reads are components of a part of it that copies rows by their
@@ -294,4 +303,4 @@ class Components(NamedTuple):
 
 
 KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
-         Reduction: Interpreter.reduction}
+         Reduction: Interpreter.reduction, Recursion: Interpreter.recursion}

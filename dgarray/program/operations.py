@@ -133,6 +133,51 @@ class Reduction:
         return [self.read]
 
 
+class Rate(NamedTuple):
+    """A term of a rate of change L: L w has in variable `to` factor d(s w_of)/dxi_axis, axis counted among those of coefficients,
+    or factor s w_of where axis is None; s is one of the recursion's series, by its number, or 1 for None."""
+
+    to: int
+    axis: int | None
+    of: int
+    factor: float
+    series: int | None = None
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """result = w after w = R + tau / k L w for k = stages, ..., 1, a Taylor series in time of polynomials in space.
+
+    What is read is R (variable, z, y, x, column): coefficients of xi_z^j_z xi_y^j_y xi_x^j_x, fewer axes in fewer dimensions. Of
+    the last w the first `kept` coefficients along each axis are the result.
+
+    tau      number of the value with the time;  rates: the terms of L;  names: of the variables
+    series   `Read`s of power series in space (z, y, x, column), whose other coefficients are 0
+    over     {variable: number of the series by which L w is multiplied there}
+    pruned   leave out coefficients of w that no later stage needs"""
+
+    term: str
+    result: int
+    read: Read
+    tau: int
+    stages: int
+    kept: int
+    rates: tuple
+    series: tuple
+    over: dict = field(hash=False)
+    names: tuple = ()
+    pruned: bool = True
+
+    @property
+    def reads(self):
+        return [self.read, Read(self.tau, (), None, (), None), *self.series]
+
+    def needed(self, k):
+        """How many coefficients of w along each axis the stages after the one with this k need."""
+        whole = self.read.shape[1]
+        return min(whole, self.kept + k - 1) if self.pruned else whole
+
+
 @dataclass(frozen=True)
 class Program:
     """Values, operations in the order in which a reader understands them, and what is asked for: {name: Read}."""
