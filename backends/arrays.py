@@ -204,10 +204,15 @@ class ArrayBackend:
         b; a may have fewer."""
         if self.name == "cupy":
             return series.multiply(self.xp, b.ndim - 1, a, b)
-        c = self.xp.zeros_like(b)
-        for i in np.ndindex(a.shape[:-1]):
-            if all(k < n for k, n in zip(i, b.shape)):
-                c[tuple(slice(k, None) for k in i)] += a[i] * b[tuple(slice(0, n - k) for k, n in zip(i, b.shape))]
+        c, axes, summed = self.xp.empty_like(b), "zyx"[:b.ndim - 1], [n > 1 for n in a.shape[:-1]]
+        text = f"{axes}c,{axes}c->{''.join(axis for axis, of in zip(axes, summed) if not of)}c"
+        back = b[tuple(slice(None, None, -1 if of else 1) for of in summed)]
+        for k in np.ndindex(*(n if of else 1 for n, of in zip(b.shape, summed))):
+            some = a[tuple(slice(0, n + 1) for n in k)]
+            there = [(size - 1 - n, size - 1 - n + many) if of else (0, size)
+                     for n, size, many, of in zip(k, b.shape, some.shape, summed)]
+            self.xp.einsum(text, some, back[tuple(slice(*ends) for ends in there)],
+                           out=c[tuple(n if of else slice(None) for n, of in zip(k, summed))])
         return c
 
     def pieces(self, count, rows):

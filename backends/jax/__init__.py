@@ -1,6 +1,8 @@
 """The backend "jax": programs compiled by XLA, on the CPU, from the same recipes and expression graphs.
 
 States are NumPy's arrays, so all that looks at them between stages works as with the backend "numpy"."""
+from math import prod
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,16 +60,23 @@ class WithinJax:
 
     def add_derivative(self, out, factor, w, axis):
         if axis is not None:
-            factors = factor * jnp.arange(1, w.shape[axis], dtype=self.dtype)
-            w = jnp.moveaxis(factors * jnp.moveaxis(w, axis, -1)[..., 1:], -1, axis)
-            factor = 1
-        return out.at[tuple(slice(0, n) for n in w.shape)].add(factor * w)
+            count, lead = w.shape[axis], (slice(None),) * axis
+            factors = np.arange(1, count, dtype=self.dtype).reshape(-1, *[1] * (w.ndim - 1 - axis))
+            ends = [(0, int(k == axis)) for k in range(w.ndim)]
+            w = jnp.pad(factors * w[(*lead, slice(1, None))], ends)
+        return out + factor * w
 
     def series_product(self, a, b):
-        c = jnp.zeros_like(b)
-        for i in np.ndindex(a.shape[:-1]):
-            c = c.at[tuple(slice(k, None) for k in i)].add(a[i] * b[tuple(slice(0, n - k) for k, n in zip(i, b.shape))])
-        return c
+        *counts, last = a.shape[:-1]
+        padded = jnp.pad(b, [*((n - 1, 0) for n in counts), (0, 0), (0, 0)])
+
+        def add(number, c):          # in x all terms in one loop over the numbers, else XLA would compile for long
+            i = jnp.unravel_index(number, counts) if counts else ()
+            moved = jax.lax.dynamic_slice(padded, [*(n - 1 - k for n, k in zip(counts, i)), 0, 0], b.shape)
+            for k in range(last):
+                c = c + a[(*i, k)] * jnp.pad(moved[..., :b.shape[-2] - k, :], [*[(0, 0)] * len(counts), (k, 0), (0, 0)])
+            return c
+        return jax.lax.fori_loop(0, prod(counts), add, jnp.zeros_like(b))
 
     def stacked(self, components, shape):
         return jnp.stack([jnp.broadcast_to(jnp.asarray(component, self.dtype), shape) for component in components])

@@ -28,8 +28,8 @@ def formula(program, operation):
     if type(operation) is Stack:
         return f"stack({', '.join(dict.fromkeys(seen(program, part) for part in operation.parts))})"
     if type(operation) is Recursion:
-        return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term}, "
-                          f"k = {operation.stages}, ..., 1", *rates_of(program, operation)])
+        return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
+                          f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
     return f"{operation.how} of rows of {seen(program, operation.read)}"
 
 

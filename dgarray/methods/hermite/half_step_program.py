@@ -36,7 +36,7 @@ class HalfStep:
         self.q = trace.input("q", (tables.variables, tables.rows, tables.elements), self.source)
 
     def constant(self, name, shape, held, kind="real", domain=None):
-        return self.trace.constant(f"{name} of {PLACES[self.half]}" if domain else name, shape, domain, held, kind)
+        return self.trace.constant(name, shape, domain, held, kind)
 
     def places(self, name, shape, held):
         """An index list, {shape} numbers for every target."""
@@ -82,9 +82,9 @@ class HalfStep:
         """R, the Hermite interpolants of the corners, dimension by dimension, as coefficients about the targets: (variable, z, y,
         x, target), 2N + 2 along each axis."""
         m, c = 2 * self.tables.order + 2, self.corners()
-        H = self.constant("H", (m, m), lambda: ends(self.tables.interpolation))
+        matrix = self.constant("interpolation", (m, m), lambda: ends(self.tables.interpolation))
         for axis in range(self.dim):
-            c = product(H, c.reshape(-1, m, m ** axis), -3, f"R along {AXES[axis]}")
+            c = product(matrix, c.reshape(-1, m, m ** axis), -3, "R" if axis == self.dim - 1 else f"along {AXES[:axis + 1]}")
         return c.reshape(self.tables.variables, *(m,) * self.dim)
 
     def evolved(self):
@@ -124,8 +124,9 @@ class HalfStep:
         if list(given) == self.lengths:
             return self.constant(name, (*shape, self.targets.count), lambda: value.reshape(*shape, -1), domain=self.targets)
         some = self.constant(name, (*shape, places.count), lambda: value.reshape(*shape, -1), domain=places)
-        along = "".join(AXES[d - 1 - k] for k in range(d) if given[k] > 1) or "0"
-        numbers = self.places(f"{along}", (), lambda: np.broadcast_to(np.arange(places.count).reshape(given), self.lengths))
+        along = "".join(AXES[d - 1 - k] for k in reversed(range(d)) if given[k] > 1)
+        numbers = self.places(f"place along {along}", (), lambda: np.broadcast_to(
+            np.arange(places.count).reshape(given), self.lengths))
         return gather(some.reshape(*shape, 1), numbers)
 
     def collapsed(self):
@@ -134,7 +135,7 @@ class HalfStep:
         for name, c in zip(self.tables.law.variables, self.corners()):
             for axis in range(self.dim):
                 map_ = self.trace.input(f"map of {name} along {AXES[axis]}", (n, 2 * n), None)
-                c = product(map_, c.reshape(-1, 2 * n, n ** axis), -3, f"{name} along {AXES[axis]}")
+                c = product(map_, c.reshape(-1, 2 * n, n ** axis), -3, f"{name} along {AXES[:axis + 1]}")
             found.append(c.reshape(*(n,) * self.dim))
         return stack(found, term="variables")
 
@@ -182,7 +183,7 @@ def sponge(tables, number):
     nodes, places = Domain("nodes in the layer", prod(shape)), Domain("places across", shape[d - 1 - axis])
     q = trace.input("q", (tables.variables, tables.rows, nodes.count), nodes).reshape(tables.variables, *(n,) * d)
     lengths = [-1 if k == d - 1 - axis else 1 for k in range(d)]
-    where = trace.constant(f"places across layer {number}", (nodes.count,), nodes, lambda: np.broadcast_to(
+    where = trace.constant("places across", (nodes.count,), nodes, lambda: np.broadcast_to(
         np.arange(places.count).reshape(lengths), shape).reshape(-1).astype(np.int32), "integer")
     factors = gather(trace.input("exp(-sigma dt)", (n, 1, places.count), places), where)
     order = (d - axis, *(k for k in range(1 + d) if k != d - axis))

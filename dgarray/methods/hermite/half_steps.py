@@ -19,7 +19,7 @@ class HalfSteps(Recipe):
     def __init__(self, backend, tables):
         self.backend, self.tables, self.xp = backend, tables, backend.xp
         self.variant = self.variant_of(backend, tables)
-        self.constants, self._interpreters, self._maps = {}, {}, (None, {})
+        self._interpreters, self._maps = {}, (None, {})
 
     @property
     def work(self):
@@ -70,7 +70,7 @@ class HalfSteps(Recipe):
     def interpreter(self, name, *options):
         """The `Interpreter` of a program."""
         if (name, *options) not in self._interpreters:
-            self._interpreters[name, *options] = self.backend.interpreter(self.program(name, *options), self.constants)
+            self._interpreters[name, *options] = self.backend.interpreter(self.program(name, *options), {})
         return self._interpreters[name, *options]
 
     @property

@@ -102,7 +102,7 @@ class HermiteTables:
     def near(self):
         """For each of the `layers`, the slice of nodes along its axis in it; empty where this part of the grid has none."""
         inside = [np.flatnonzero(rates.any(axis=0)) for _, rates in self.layers]
-        return [slice(nodes[0], nodes[-1] + 1) if len(nodes) else slice(0, 0) for nodes in inside]
+        return [slice(int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else slice(0, 0) for nodes in inside]
 
     def places(self, half):
         """Coordinates x, y, z of the target nodes of a half-step, arrays that broadcast to (z, y, x)."""
