@@ -191,13 +191,15 @@ def every(given):
             yield from every(each)
 
 
-def product(matrix, values, axis=-2, term="product"):
-    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows."""
+def product(matrix, values, axis=-2, term="product", more=()):
+    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows; plus the same of `more`, pairs (matrix,
+    values) of the same shapes."""
     shape = list(values.shape)
-    if shape[axis] != matrix.shape[1]:
-        raise ValueError(f"{matrix!r} cannot be applied along axis {axis} of {values!r}")
-    shape[axis] = matrix.shape[0]
-    return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis), shape, values.domain)
+    for factor, array in ((matrix, values), *more):
+        if array.shape[axis] != factor.shape[1]:
+            raise ValueError(f"{factor!r} cannot be applied along axis {axis} of {array!r}")
+    shape[axis], more = matrix.shape[0], tuple((factor.read.value, array.read) for factor, array in more)
+    return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis, more), shape, values.domain)
 
 
 def put(trace, lead, domain, parts, term="put"):

@@ -58,7 +58,7 @@ def flops_of(program, operation):
     """Floating-point operations of an operation; a multiply-add is 2."""
     size = program.values[operation.result].size
     if type(operation) is Product:
-        return 2 * size * program.values[operation.matrix].shape[1]
+        return 2 * size * sum(program.values[matrix].shape[1] for matrix, _ in operation.pairs)
     if type(operation) is Pointwise:
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
     if type(operation) is Recursion:

@@ -199,11 +199,13 @@ class Interpreter:
     # The kinds of operations.
 
     def product(self, operation, arrays, own, columns):
-        values, axis = self.seen(operation.read, arrays, columns, own), operation.axis
-        shape = values.shape
-        before, after = shape[:axis], shape[axis + 1:]
-        found = self.backend.product(arrays[operation.matrix], values.reshape(-1, shape[axis], prod(after)))
-        self.keep(operation.result, found.reshape(*before, found.shape[1], *after), arrays, own, columns)
+        total = None
+        for matrix, read in operation.pairs:
+            values = self.seen(read, arrays, columns, own)
+            before, count, after = values.shape[:operation.axis], values.shape[operation.axis], values.shape[operation.axis + 1:]
+            found = self.backend.product(arrays[matrix], values.reshape(-1, count, prod(after)))
+            total = found if total is None else total + found
+        self.keep(operation.result, total.reshape(*before, total.shape[1], *after), arrays, own, columns)
 
     def given(self, what, arrays, columns, own):
         """What a pointwise function gets for an argument: a `Read`, a list for its components or a dict for its fields."""

@@ -19,7 +19,7 @@ def formula(program, operation):
     """What an operation computes, in words of its operands."""
     if type(operation) is Product:
         along = "" if operation.axis == -2 else ", along lines"
-        return f"{program.values[operation.matrix].name} @ {seen(program, operation.read)}{along}"
+        return " + ".join(f"{program.values[matrix].name} @ {seen(program, read)}" for matrix, read in operation.pairs) + along
     if type(operation) is Pointwise:
         return f"{operation.function.name}({', '.join(given(program, *each) for each in used(operation))})"
     if type(operation) is Put:

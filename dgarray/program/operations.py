@@ -58,17 +58,23 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Product:
-    """result = a matrix applied along an axis of what is read, -2 the rows, -3 the axis before."""
+    """result = a matrix applied along an axis of what is read, -2 the rows, -3 the axis before, and the same of `more`, pairs
+    (matrix, read), added to it."""
 
     term: str
     result: int
     matrix: int
     read: Read
     axis: int
+    more: tuple = ()
+
+    @property
+    def pairs(self):
+        return (self.matrix, self.read), *self.more
 
     @property
     def reads(self):
-        return [Read(self.matrix, (), None, (), None), self.read]
+        return [each for matrix, read in self.pairs for each in (Read(matrix, (), None, (), None), read)]
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from operator import add, mul
 import numpy as np
 
 from ...physics.pointwise import Pointwise
-from ...program.arrays import Trace, apply, gather, product, put, recursion, stack
+from ...program.arrays import Trace, apply, by_components, gather, product, put, recursion, stack
 from ...program.listing import listing
 from ...program.operations import Domain
 
-PLACES, AXES = ("centres of cells", "nodes"), "xyz"
+PLACES, AXES, SIDES = ("centres of cells", "nodes"), "xyz", ("left", "right")
 
 
 class HalfStep:
@@ -43,49 +43,64 @@ class HalfStep:
         return self.constant(name, (*shape, self.targets.count), lambda: held().reshape(*shape, -1).astype(np.int32), "integer",
                              self.targets)
 
-    def corners(self):
-        """The coefficients at the 2^d source nodes around every target, (variable, j_z, side_z, j_y, side_y, j_x, side_x,
-        target), fewer axes in fewer dimensions. A node behind a wall is a mirror image, one behind a sponge is zero."""
-        d, n, variables = self.dim, self.tables.order + 1, self.tables.variables
-        places = self.places("corners", (2 ** d,), self.numbers_of_corners)
-        c = gather(self.q.reshape(variables * self.tables.rows, 1), places).reshape(variables, *(n,) * d, *(2,) * d)
-        c = c.moved(0, *(k for axis in range(d) for k in (1 + axis, 1 + d + axis)))
-        mirrored = [axis for axis in range(d) if self.neighbours[axis].mirrors]
-        if not mirrored:
-            return c
-        signs = {f"s{axis}": self.signs(axis) for axis in mirrored}
-        return apply(mirror(variables, tuple(signs)), "mirror images", q=c, **signs).reshape(*c.lead)
+    def interpolant(self):
+        """R, the Hermite interpolants of the source nodes around each target, dimension by dimension, as coefficients about the
+        target: (variable, z, y, x, target), 2N + 2 along each axis."""
+        matrices = [self.constant(name, matrix.shape, lambda matrix=matrix: matrix)
+                    for name, matrix in zip(SIDES, self.tables.interpolation)]
+        return self.by_axes(lambda axis: matrices, "R")
 
-    def numbers_of_corners(self):
-        """Numbers of the source nodes, (side_z, side_y, side_x, z, y, x of the target)."""
+    def collapsed(self):
+        """Interpolant and its evolution at once: one matrix for each neighbour along each axis, which depends on tau, for each
+        variable."""
+        n, names = self.tables.order + 1, self.tables.law.variables
+        return self.by_axes(lambda axis: [[self.trace.input(map_name(name, axis, side), (n, n), None) for name in names]
+                                          for side in SIDES], "w")
+
+    def by_axes(self, matrices, term):
+        """Along each axis in turn, apply one matrix to the coefficients of the low neighbour, another to those of the high one,
+        and add.
+
+        matrices: function of the axis that returns the two matrices (new coefficient, N + 1), or lists of one for each variable
+        Arrays are (variable, j_z, j_y, j_x, .. side along z, along y, target): sides as long as both are there."""
+        d, n, variables = self.dim, self.tables.order + 1, self.tables.variables
+        q = self.q.reshape(variables, self.tables.rows, 1)
+        ends = [gather(q, self.places(f"{side} corners", (2,) * (d - 1), lambda number=number: self.corners(number)))
+                for number, side in enumerate(SIDES)]
+        for axis in range(d):
+            ends = [self.mirrored(end, (n ** (d - 1 - axis), n, -1), side, axis) for side, end in enumerate(ends)]
+            c = applied(matrices(axis), ends, term if axis == d - 1 else f"{term} along {AXES[:axis + 1]}")
+            m = c.lead[2]
+            c = c.reshape(variables, *(n,) * (d - 1 - axis), *(m,) * (axis + 1), *(2,) * (d - 1 - axis))
+            ends = [c[(slice(None),) * (len(c.lead) - 1) + (side,)] for side in (0, 1)]
+        return c
+
+    def corners(self, side):
+        """Numbers of the source nodes on one side along x, (side along z, along y, then z, y, x of the target)."""
         d, number = self.dim, 0
         for axis in reversed(range(d)):
             ends, shape = np.stack([self.neighbours[axis].low, self.neighbours[axis].high]), [1] * (2 * d)
+            ends = ends if axis else ends[side:side + 1]
             shape[d - 1 - axis], shape[2 * d - 1 - axis] = ends.shape
             number = number * self.tables.grid.nodes[axis] + ends.reshape(shape)
         return number
 
-    def signs(self, axis):
-        """The factors of the low and the high node along an axis, a tuple of arrays (j, side, .., target) that fit the corners;
-        most targets have the same."""
+    def mirrored(self, end, lead, side, axis):
+        """The coefficients of the neighbours on one side along an axis, as an array (variable, *lead, target), lead = (.., j, ..).
+        A node behind a wall is a mirror image, one behind a sponge is zero."""
         neighbours = self.neighbours[axis]
-        both = np.stack([neighbours.low_signs, neighbours.high_signs], axis=2)
-        kinds, which = np.unique(both.reshape(-1, both.shape[-1]), axis=1, return_inverse=True)
-        shape, lengths = (*both.shape[:2], 2, kinds.shape[1]), [1] * self.dim
+        signs = (neighbours.low_signs, neighbours.high_signs)[side]
+        if (signs == 1).all():
+            return end.reshape(len(end), *lead)
+        kinds, which = np.unique(signs.reshape(-1, signs.shape[-1]), axis=1, return_inverse=True)
+        shape, lengths = (*signs.shape[:2], kinds.shape[1]), [1] * self.dim
         lengths[self.dim - 1 - axis] = -1
-        table = self.constant(f"signs along {AXES[axis]}", shape, lambda: kinds.reshape(shape), domain=Domain("kinds", shape[-1]))
-        number = self.places(f"kinds along {AXES[axis]}", (), lambda: np.broadcast_to(which.reshape(lengths), self.lengths))
-        found = gather(table.reshape(*shape[:2], 2, 1), number)
-        return tuple(each.reshape(*shape[1:3], *(1,) * (2 * axis)) for each in found)
-
-    def interpolant(self):
-        """R, the Hermite interpolants of the corners, dimension by dimension, as coefficients about the targets: (variable, z, y,
-        x, target), 2N + 2 along each axis."""
-        m, c = 2 * self.tables.order + 2, self.corners()
-        matrix = self.constant("interpolation", (m, m), lambda: ends(self.tables.interpolation))
-        for axis in range(self.dim):
-            c = product(matrix, c.reshape(-1, m, m ** axis), -3, "R" if axis == self.dim - 1 else f"along {AXES[:axis + 1]}")
-        return c.reshape(self.tables.variables, *(m,) * self.dim)
+        name = f"{SIDES[side]} signs along {AXES[axis]}"
+        table = self.constant(name, shape, lambda: kinds.reshape(shape), domain=Domain("kinds", shape[-1]))
+        number = self.places(f"which {name}", (), lambda: np.broadcast_to(which.reshape(lengths), self.lengths))
+        factors = gather(table.reshape(*shape[:2], 1), number)
+        return apply(by_components(mul, len(end)), f"{SIDES[side]} images", a=tuple(each.reshape(*lead) for each in end),
+                     b=tuple(each.reshape(-1, 1) for each in factors))
 
     def evolved(self):
         """The solution at the targets after the time tau by algorithm 4: w = R + tau / k L w for k = stages, ..., 1."""
@@ -129,29 +144,18 @@ class HalfStep:
             np.arange(places.count).reshape(given), self.lengths))
         return gather(some.reshape(*shape, 1), numbers)
 
-    def collapsed(self):
-        """Interpolant and its evolution at once: one matrix along each axis, which depends on tau, for each variable."""
-        n, found = self.tables.order + 1, []
-        for name, c in zip(self.tables.law.variables, self.corners()):
-            for axis in range(self.dim):
-                map_ = self.trace.input(f"map of {name} along {AXES[axis]}", (n, 2 * n), None)
-                c = product(map_, c.reshape(-1, 2 * n, n ** axis), -3, f"{name} along {AXES[:axis + 1]}")
-            found.append(c.reshape(*(n,) * self.dim))
-        return stack(found, term="variables")
+
+def map_name(variable, axis, side):
+    return f"{side} map of {variable} along {AXES[axis]}"
 
 
-def ends(matrices):
-    """Matrices (.., row, coefficient) for the low and the high end of a cell as one, whose columns are (coefficient, side)."""
-    both = np.stack(matrices, axis=-1)
-    return both.reshape(*both.shape[:-2], -1)
-
-
-def mirror(variables, signs):
-    """q times the signs along some axes, by components."""
-    def images(q, s0=None, s1=None, s2=None):
-        s = {"s0": s0, "s1": s1, "s2": s2}
-        return tuple(reduce(mul, (s[name][v] for name in signs), q[v]) for v in range(variables))
-    return Pointwise(images, dict.fromkeys(("q", *signs), variables), "mirror images")
+def applied(matrices, ends, term):
+    """left @ low + right @ high along the axis of coefficients of arrays (variable, .., j, .., target); matrices: (left, right), or
+    lists of them for each variable."""
+    left, right = matrices
+    if isinstance(left, list):
+        return stack([applied(pair, both, term) for pair, *both in zip(zip(*matrices), *ends)], term=term)
+    return product(left, ends[0], -3, term, [(right, ends[1])])
 
 
 def half_step(tables, half, collapsed=False, rows=slice(None)):

@@ -5,7 +5,7 @@ from ...program.costs import title
 from ..operation import Operation
 from ..recipe import Fetched, Recipe
 from . import half_step_program
-from .half_step_program import ends
+from .half_step_program import SIDES, map_name
 
 
 class HalfSteps(Recipe):
@@ -104,9 +104,9 @@ class HalfSteps(Recipe):
     def maps(self, tau):
         """{name: matrix} along each axis of each variable that make a half-step of this length."""
         if self._maps[0] != tau:
-            found, names = ends(self.tables.collapsed(tau)), self.tables.law.variables
-            self._maps = tau, {f"map of {name} along {'xyz'[axis]}": self.backend.array(map_)
-                               for name, maps in zip(names, found) for axis, map_ in enumerate(maps)}
+            names = self.tables.law.variables
+            self._maps = tau, {map_name(names[v], axis, side): self.backend.array(maps[v, axis])
+                               for side, maps in zip(SIDES, self.tables.collapsed(tau)) for v, axis in np.ndindex(maps.shape[:2])}
         return self._maps[1]
 
     def damp(self, q, dt):
