@@ -14,7 +14,7 @@ from .elementwise import At, Elementwise
 from .workers import Workers
 
 PIECE_BYTES = 1 << 19          # one temporary of a piece of columns; a few dozen of them share the last-level cache
-DEVICE_BYTES = 1 << 29         # the same on a GPU
+DEVICE_BYTES = 1 << 28         # the same on a GPU
 AT_ONCE = 24          # rows that one launch adds
 
 
@@ -185,7 +185,7 @@ class ArrayBackend:
 
     def add_derivative(self, out, factor, w, axis):
         """out + factor dw/dxi along an axis of the coefficients (.., column), or out + factor w where axis is None, in place:
-        coefficient j gets factor (j + 1) times coefficient j + 1. Coefficients of w that have no place in `out` are left out."""
+        coefficient j gets factor (j + 1) times coefficient j + 1. What has no place in `out` is left out."""
         w = w[tuple(slice(0, n + (k == axis)) for k, n in enumerate(out.shape[:-1]))]
         rows, values, factors = (out,), (w,), (factor,)
         if axis is not None:
@@ -200,8 +200,8 @@ class ArrayBackend:
         return out
 
     def series_product(self, a, b):
-        """The product of two power series (coefficient, .., column): c_k = sum_i a_i b_(k - i), of which there are as many as of
-        b; a may have fewer."""
+        """The product of two power series (coefficient, .., column): c_k = sum_i a_i b_(k - i), for as many k as b has
+        coefficients; a may have fewer."""
         if self.name == "cupy":
             return series.multiply(self.xp, b.ndim - 1, a, b)
         c, axes, summed = self.xp.empty_like(b), "zyx"[:b.ndim - 1], [n > 1 for n in a.shape[:-1]]

@@ -192,8 +192,8 @@ def every(given):
 
 
 def product(matrix, values, axis=-2, term="product", more=()):
-    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows; plus the same of `more`, pairs (matrix,
-    values) of the same shapes."""
+    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows; plus the same of `more`, pairs
+    (matrix, values) of the same shapes."""
     shape = list(values.shape)
     for factor, array in ((matrix, values), *more):
         if array.shape[axis] != factor.shape[1]:
@@ -236,7 +236,7 @@ def recursion(R, tau, stages, kept, rates, over=(), names=(), pruned=True, term=
     over, rates = dict(over), list(rates)
     reads = list(dict.fromkeys(s.read for s in (*(rate[-1] for rate in rates), *over.values()) if s is not None))
     numbers = {read: number for number, read in enumerate(reads)}
-    rates = tuple(Rate(*rate, None if s is None else numbers[s.read]) for *rate, s in rates)
+    rates = tuple(Rate(*which, float(factor), None if s is None else numbers[s.read]) for *which, factor, s in rates)
     over = {variable: numbers[s.read] for variable, s in over.items()}
     operation = Recursion(term, -1, R.read, tau.read.value, stages, kept, rates, tuple(reads), over, tuple(names), pruned)
     return R.trace.record(operation, (len(R), *(kept for _ in R.lead[1:]), R.shape[-1]), R.domain)

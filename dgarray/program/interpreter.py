@@ -202,8 +202,9 @@ class Interpreter:
         total = None
         for matrix, read in operation.pairs:
             values = self.seen(read, arrays, columns, own)
-            before, count, after = values.shape[:operation.axis], values.shape[operation.axis], values.shape[operation.axis + 1:]
-            found = self.backend.product(arrays[matrix], values.reshape(-1, count, prod(after)))
+            before, after = values.shape[:operation.axis], values.shape[operation.axis + 1:]
+            values = values.reshape(-1, values.shape[operation.axis], prod(after))
+            found = self.backend.product(arrays[matrix], values)
             total = found if total is None else total + found
         self.keep(operation.result, total.reshape(*before, total.shape[1], *after), arrays, own, columns)
 

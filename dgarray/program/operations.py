@@ -140,8 +140,10 @@ class Reduction:
 
 
 class Rate(NamedTuple):
-    """A term of a rate of change L: L w has in variable `to` factor d(s w_of)/dxi_axis, axis counted among those of coefficients,
-    or factor s w_of where axis is None; s is one of the recursion's series, by its number, or 1 for None."""
+    """A term of a rate of change L: L w has in variable `to` factor d(s w_of)/dxi_axis, or factor s w_of where axis is None.
+
+    axis     counted among those of coefficients, (z, y, x)
+    series   number of s among the recursion's series; None: s = 1"""
 
     to: int
     axis: int | None
@@ -154,8 +156,8 @@ class Rate(NamedTuple):
 class Recursion:
     """result = w after w = R + tau / k L w for k = stages, ..., 1, a Taylor series in time of polynomials in space.
 
-    What is read is R (variable, z, y, x, column): coefficients of xi_z^j_z xi_y^j_y xi_x^j_x, fewer axes in fewer dimensions. Of
-    the last w the first `kept` coefficients along each axis are the result.
+    What is read is R (variable, z, y, x, column), coefficients of xi_z^j_z xi_y^j_y xi_x^j_x; fewer axes in fewer dimensions.
+    Of the last w the first `kept` coefficients along each axis are the result.
 
     tau      number of the value with the time;  rates: the terms of L;  names: of the variables
     series   `Read`s of power series in space (z, y, x, column), whose other coefficients are 0

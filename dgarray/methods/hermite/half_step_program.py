@@ -4,7 +4,7 @@ A node holds c[variable, j_z, j_y, j_x] = h^|j| D^j q / j!, j from 0 to N in eac
 centres between nodes, where a polynomial of degree 2N + 1 in each direction results, and evolves it there by a Taylor series.
 Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016, algorithms 1 to 4.
 """
-from functools import cached_property, reduce
+from functools import reduce
 from math import prod
 from operator import add, mul
 
@@ -23,8 +23,8 @@ class HalfStep:
 
     half     0 to the dual grid, 1 back
     rows     slice of the target nodes along the last axis
-    A state is an array (variable, coefficient, node), the coefficients with j_x fastest. One on the dual grid lies in an array of
-    the grid's shape, too, from index 0 along each axis."""
+    A state is an array (variable, coefficient, node), the coefficients with j_x fastest. One on the dual grid lies in an array
+    of the grid's shape, too, from index 0 along each axis."""
 
     def __init__(self, trace, tables, half, rows=slice(None)):
         self.trace, self.tables, self.half, self.dim = trace, tables, half, tables.dim
@@ -35,18 +35,15 @@ class HalfStep:
         self.source = Domain(PLACES[1 - half], tables.elements)
         self.q = trace.input("q", (tables.variables, tables.rows, tables.elements), self.source)
 
-    def constant(self, name, shape, held, kind="real", domain=None):
-        return self.trace.constant(name, shape, domain, held, kind)
-
     def places(self, name, shape, held):
-        """An index list, {shape} numbers for every target."""
-        return self.constant(name, (*shape, self.targets.count), lambda: held().reshape(*shape, -1).astype(np.int32), "integer",
-                             self.targets)
+        """An index list, numbers (*shape, target)."""
+        return self.trace.constant(name, (*shape, self.targets.count), self.targets,
+                                   lambda: held().reshape(*shape, -1).astype(np.int32), "integer")
 
     def interpolant(self):
         """R, the Hermite interpolants of the source nodes around each target, dimension by dimension, as coefficients about the
         target: (variable, z, y, x, target), 2N + 2 along each axis."""
-        matrices = [self.constant(name, matrix.shape, lambda matrix=matrix: matrix)
+        matrices = [self.trace.constant(name, matrix.shape, None, lambda matrix=matrix: matrix)
                     for name, matrix in zip(SIDES, self.tables.interpolation)]
         return self.by_axes(lambda axis: matrices, "R")
 
@@ -86,8 +83,8 @@ class HalfStep:
         return number
 
     def mirrored(self, end, lead, side, axis):
-        """The coefficients of the neighbours on one side along an axis, as an array (variable, *lead, target), lead = (.., j, ..).
-        A node behind a wall is a mirror image, one behind a sponge is zero."""
+        """The coefficients of the neighbours on one side along an axis, (variable, *lead, target), lead = (.., j, ..). A node
+        behind a wall is a mirror image, one behind a sponge is zero."""
         neighbours = self.neighbours[axis]
         signs = (neighbours.low_signs, neighbours.high_signs)[side]
         if (signs == 1).all():
@@ -96,7 +93,7 @@ class HalfStep:
         shape, lengths = (*signs.shape[:2], kinds.shape[1]), [1] * self.dim
         lengths[self.dim - 1 - axis] = -1
         name = f"{SIDES[side]} signs along {AXES[axis]}"
-        table = self.constant(name, shape, lambda: kinds.reshape(shape), domain=Domain("kinds", shape[-1]))
+        table = self.trace.constant(name, shape, Domain("kinds", shape[-1]), lambda: kinds.reshape(shape))
         number = self.places(f"which {name}", (), lambda: np.broadcast_to(which.reshape(lengths), self.lengths))
         factors = gather(table.reshape(*shape[:2], 1), number)
         return apply(by_components(mul, len(end)), f"{SIDES[side]} images", a=tuple(each.reshape(*lead) for each in end),
@@ -136,13 +133,15 @@ class HalfStep:
         value = value[(slice(None),) * d + (self.rows,)] if value.shape[d] > 1 else value
         shape, given = value.shape[:d], value.shape[d:]
         places = Domain("places", prod(given))
-        if list(given) == self.lengths:
-            return self.constant(name, (*shape, self.targets.count), lambda: value.reshape(*shape, -1), domain=self.targets)
-        some = self.constant(name, (*shape, places.count), lambda: value.reshape(*shape, -1), domain=places)
+        everywhere = list(given) == self.lengths
+        found = self.trace.constant(name, (*shape, places.count), self.targets if everywhere else places,
+                                    lambda: value.reshape(*shape, -1))
+        if everywhere:
+            return found
         along = "".join(AXES[d - 1 - k] for k in reversed(range(d)) if given[k] > 1)
         numbers = self.places(f"place along {along}", (), lambda: np.broadcast_to(
             np.arange(places.count).reshape(given), self.lengths))
-        return gather(some.reshape(*shape, 1), numbers)
+        return gather(found.reshape(*shape, 1), numbers)
 
 
 def map_name(variable, axis, side):
@@ -150,8 +149,9 @@ def map_name(variable, axis, side):
 
 
 def applied(matrices, ends, term):
-    """left @ low + right @ high along the axis of coefficients of arrays (variable, .., j, .., target); matrices: (left, right), or
-    lists of them for each variable."""
+    """left @ low + right @ high along the axis of coefficients of two arrays (variable, .., j, .., target).
+
+    matrices: (left, right), or two lists of them for each variable"""
     left, right = matrices
     if isinstance(left, list):
         return stack([applied(pair, both, term) for pair, *both in zip(zip(*matrices), *ends)], term=term)
@@ -181,7 +181,7 @@ def interpolants(tables, half):
 def sponge(tables, number):
     """The program of a sponge's damping, q times exp(-sigma dt), as a product of series about the nodes in the layer `number`:
     inputs "q" (variable, coefficient, node there) and "exp(-sigma dt)" (N + 1, 1, place across), output "out"."""
-    trace, d, n, (axis, rates) = Trace(), tables.dim, tables.order + 1, tables.layers[number]
+    trace, d, n, axis = Trace(), tables.dim, tables.order + 1, tables.layers[number][0]
     shape, across = list(tables.grid.shape), tables.near[number]
     shape[d - 1 - axis] = across.stop - across.start
     nodes, places = Domain("nodes in the layer", prod(shape)), Domain("places across", shape[d - 1 - axis])
@@ -207,4 +207,5 @@ def step_text(tables, collapsed, operations):
     computes what in which order."""
     programs = [(f"half-step {half + 1}, to the {PLACES[half]}", half_step(tables, half, collapsed)) for half in (0, 1)]
     programs += [(f"sponge {number + 1}", sponge(tables, number)) for number in range(len(tables.layers))]
-    return "\n".join(line for name, program in programs for line in (f"the program of {name}", *listing(program), "")) + operations
+    lines = [line for name, program in programs for line in (f"the program of {name}", *listing(program), "")]
+    return "\n".join([*lines, operations])

@@ -105,8 +105,8 @@ class HalfSteps(Recipe):
         """{name: matrix} along each axis of each variable that make a half-step of this length."""
         if self._maps[0] != tau:
             names = self.tables.law.variables
-            self._maps = tau, {map_name(names[v], axis, side): self.backend.array(maps[v, axis])
-                               for side, maps in zip(SIDES, self.tables.collapsed(tau)) for v, axis in np.ndindex(maps.shape[:2])}
+            self._maps = tau, {map_name(names[v], axis, side): self.backend.array(maps[v, axis]) for side, maps in zip(
+                SIDES, self.tables.collapsed(tau)) for v, axis in np.ndindex(maps.shape[:2])}
         return self._maps[1]
 
     def damp(self, q, dt):

@@ -25,11 +25,6 @@ class Neighbours:
     low_signs: np.ndarray
     high_signs: np.ndarray
 
-    @property
-    def mirrors(self):
-        """Whether any source node is a mirror image, or zero."""
-        return bool((self.low_signs != 1).any() or (self.high_signs != 1).any())
-
     def part(self, some):
         """Those of some targets, a slice."""
         return Neighbours(self.low[some], self.high[some], self.low_signs[..., some], self.high_signs[..., some])
