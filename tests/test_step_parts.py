@@ -15,7 +15,7 @@ from dgarray.run.progress import Progress
 REFERENCE = [("right-hand side", ArrayStages, "update_operations"), ("limiter", ArrayStages, "limit_operations"),
              ("filter", SetOperations, "filter"), ("filter", DeviceOperations, "filter"),
              ("wave speeds", SetOperations, "rate"),
-             ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
+             ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step_operations"),
              ("sponges", HalfSteps, "damp")]
 FILTER = dg.ExponentialFilter(1, 4)
 

@@ -2,8 +2,9 @@
 from math import prod
 from typing import NamedTuple
 
+from . import recursion
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Reduction
+from .operations import Pointwise, Product, Put, Recursion, Reduction
 
 INDEX = 8          # bytes of a number in an index list
 
@@ -57,9 +58,11 @@ def flops_of(program, operation):
     """Floating-point operations of an operation; a multiply-add is 2."""
     size = program.values[operation.result].size
     if type(operation) is Product:
-        return 2 * size * program.values[operation.matrix].shape[1]
+        return 2 * size * sum(program.values[matrix].shape[1] for matrix, _ in operation.pairs)
     if type(operation) is Pointwise:
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
+    if type(operation) is Recursion:
+        return recursion.flops(operation) * operation.read.shape[-1]
     if type(operation) is Reduction:
         return prod(operation.read.shape)
     return prod(operation.read.shape) if type(operation) is Put and operation.how == "add" else 0
