@@ -5,6 +5,7 @@
     l = gather(q, left)                               a read through an index list
     f = put(trace, (V, F), elements, [(slots, jumps, "set")])   writes through index lists
     s = reduce("max", speeds)                         a reduction over the rows
+    a = join([low, q, high], 1)                       arrays one after the other along an axis
     F[v], q[:, rows], a.reshape(..), a.moved(..)      views
 
 All these take and return `Array`s, whole ones: what fits a cache, who computes and in which order is not the recipe's business.
@@ -18,7 +19,7 @@ import numpy as np
 
 from ..physics.pointwise import Pointwise
 from . import operations
-from .operations import Domain, Product, Program, Put, Read, Reduction, Stack, Value
+from .operations import Domain, Join, Product, Program, Put, Read, Reduction, Value
 
 
 class Trace:
@@ -214,9 +215,14 @@ def put(trace, lead, domain, parts, term="put"):
 
 def stack(parts, axis=0, term="stack"):
     """Arrays of the same shape along a new leading axis."""
+    return join([each.reshape(*each.lead[:axis], 1, *each.lead[axis:]) for each in parts], axis, term)
+
+
+def join(parts, axis, term="join"):
+    """Arrays one after the other along a leading axis, of the same shape but for that."""
     shape = list(parts[0].shape)
-    shape.insert(axis, len(parts))
-    return parts[0].trace.record(Stack(term, -1, tuple(each.read for each in parts), axis), shape, parts[0].domain)
+    shape[axis] = sum(each.shape[axis] for each in parts)
+    return parts[0].trace.record(Join(term, -1, tuple(each.read for each in parts), axis), shape, parts[0].domain)
 
 
 def reduce(how, values, axis=-2, term=None):
@@ -226,4 +232,4 @@ def reduce(how, values, axis=-2, term=None):
     return values.trace.record(Reduction(term or how, -1, values.read, how, axis), shape, values.domain)
 
 
-__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack"]
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "join", "product", "put", "reduce", "stack"]

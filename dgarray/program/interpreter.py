@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .operations import Pointwise, Product, Put, Reduction, Stack
+from .operations import Join, Pointwise, Product, Put, Reduction
 
 
 class Group(NamedTuple):
@@ -149,8 +149,12 @@ class Interpreter:
                 KINDS[type(operation)](self, operation, arrays, own, columns)
                 own.update(dict.fromkeys(done))
             for name in group.outputs:
-                found = self.seen(self.program.outputs[name], arrays, columns, own)
-                targets[name][... if columns is None else (..., columns)] = found
+                target, read = targets[name][... if columns is None else (..., columns)], self.program.outputs[name]
+                if (components := self.components(read, own)) is None:
+                    target[...] = self.seen(read, arrays, columns, own)
+                else:
+                    for row, component in zip(target, components):
+                        row[...] = component
         self.backend.workers.run(task, len(pieces))
 
     def seen(self, read, arrays, columns, own=(), gather=None):
@@ -172,6 +176,17 @@ class Interpreter:
             return gather(array, places)
         array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
         return viewed(array, read.after, read.domain, False, self.places)
+
+    def components(self, read, own):
+        """The components that a read shows of a pointwise operation's result, which are written one by one then; or None."""
+        values = own.get(read.value)
+        if type(values) is not Components or any(what != "part" or type(index[0]) is not slice or len(index) > 1
+                                                 for what, index in read.views):
+            return None
+        values = values.values
+        for _, (index,) in read.views:
+            values = values[index]
+        return values
 
     def together(self, reads):
         """What `as_one` says of a list of reads of the program."""
@@ -225,19 +240,15 @@ class Interpreter:
 
     def put(self, operation, arrays, own, columns):
         target, places = arrays[operation.result], arrays[operation.index][..., columns]
-        values, views = own.get(operation.read.value), operation.read.views
-        if type(values) is Components and all(what == "part" and len(index) == 1 for what, index in views):
-            values = values.values          # written one by one, without making one array of them
-            for _, (index,) in views:
-                values = values[index]
-        else:
+        values = self.components(operation.read, own)
+        if values is None:
             values = self.seen(operation.read, arrays, columns, own)
         lead = len(target.shape) - 2
         self.backend.write(target.reshape(*target.shape[:lead], -1), places, values, operation.how)
 
-    def stack(self, operation, arrays, own, columns):
+    def join(self, operation, arrays, own, columns):
         parts = [self.seen(each, arrays, columns, own) for each in operation.parts]
-        self.keep(operation.result, self.backend.xp.stack(parts, axis=operation.axis), arrays, own, columns)
+        self.keep(operation.result, self.backend.xp.concatenate(parts, axis=operation.axis), arrays, own, columns)
 
     def reduction(self, operation, arrays, own, columns):
         values = self.seen(operation.read, arrays, columns, own)
@@ -289,9 +300,12 @@ class Components(NamedTuple):
                 if getattr(found, "shape", None) != self.shape:
                     found = backend.xp.broadcast_to(backend.xp.asarray(found, backend.dtype), self.shape)
                 return found, (("part", tuple(rest)), *views[1:]) if rest else views[1:]
-            return backend.stacked(self.values[index], self.shape), (("part", (slice(None), *rest)), *views[1:])
+            some = Components(self.values[index], self.shape)
+            if views[1:] and not rest:
+                return some.seen(views[1:], backend)
+            return backend.stacked(some.values, self.shape), (("part", (slice(None), *rest)), *views[1:])
         return backend.stacked(self.values, self.shape), views
 
 
-KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
+KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Join: Interpreter.join,
          Reduction: Interpreter.reduction}

@@ -1,6 +1,6 @@
 """A program as text: one line for each operation, as a formula, in the order in which they are done."""
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Stack
+from .operations import Join, Pointwise, Product, Put
 
 
 def listing(program):
@@ -23,8 +23,8 @@ def formula(program, operation):
     if type(operation) is Put:
         how = "" if operation.how == "set" else f", {operation.how}"
         return f"{seen(program, operation.read)} at [{program.values[operation.index].name}]{how}"
-    if type(operation) is Stack:
-        return f"stack({', '.join(dict.fromkeys(seen(program, part) for part in operation.parts))})"
+    if type(operation) is Join:
+        return f"join({', '.join(dict.fromkeys(seen(program, part) for part in operation.parts))})"
     return f"{operation.how} of rows of {seen(program, operation.read)}"
 
 

@@ -105,8 +105,8 @@ class Put:
 
 
 @dataclass(frozen=True)
-class Stack:
-    """result = several arrays of the same shape along a new axis."""
+class Join:
+    """result = several arrays one after the other along an axis."""
 
     term: str
     result: int
