@@ -195,8 +195,10 @@ class ArrayBackend:
         return At(array, None, places) if self.name == "cupy" and array.ndim == 1 else array[..., places]
 
     def pieces(self, count, rows):
-        """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache; one on a GPU."""
-        size = max(count, 1) if self.name == "cupy" else max(16, PIECE_BYTES // (rows * self.dtype.itemsize))
+        """Slices that cut `count` columns into equal pieces of which one temporary with `rows` rows fits the cache; one on a
+        GPU."""
+        size = max(count, 1) if self.name == "cupy" else max(1, PIECE_BYTES // (rows * self.dtype.itemsize))
+        size = -(-count // -(-count // size)) if count else 1
         return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
     def stacked(self, components, shape):

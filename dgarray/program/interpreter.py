@@ -141,7 +141,8 @@ class Interpreter:
 
     def perform(self, group, arrays, targets):
         """Perform the operations of a group, some columns after the others."""
-        pieces = self.backend.pieces(group.domain.count, group.rows) if group.domain else [None]
+        domain = group.domain
+        pieces = self.backend.pieces(domain.count, domain.weight * group.rows) if domain else [None]
 
         def task(piece, _):
             columns, own = pieces[piece], dict.fromkeys(group.local)

@@ -51,10 +51,6 @@ class ArrayStages:
         joins = JoinFluxes(self.lists, self.several) if self.lists else None
         return getattr(stage_program, name)(self.forms, *options, joins)
 
-    def last_stage(self, stepper):
-        """{title: program} of the last stage of a step, for people who want to read it."""
-        return {f"stage {len(stepper.stages)}": self.program("stage", kind_of(stepper.stages[-1]))}
-
     @property
     def arrays(self):
         return self

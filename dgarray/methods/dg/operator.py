@@ -18,6 +18,7 @@ from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, searched, stable_step
 from .stability import check_stepper, prism_limit, stability_limit
+from .stage_program import last_stage
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 
@@ -281,7 +282,7 @@ class DGOperator(ArrayOperator):
         return error_estimate(self, loop)
 
     def step_text(self):
-        return step_text(self.operations.alone.last_stage(self.stepper), super().step_text())
+        return step_text(last_stage(self.operations.alone, self.stepper), super().step_text())
 
 
 class ModalOperator(DGOperator):

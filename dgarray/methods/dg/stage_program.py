@@ -55,6 +55,11 @@ def stage(forms, row, joins=None):
     return sets.program("stage", found)
 
 
+def last_stage(stages, stepper):
+    """{title: program} of the last stage of a step, for people who want to read it."""
+    return {f"stage {len(stepper.stages)}": stages.program("stage", kind_of(stepper.stages[-1]))}
+
+
 def rate(forms, exponent):
     """The program of the wave rate of each element, outputs "rate"; see `WeakForm.rate`."""
     sets = Sets(forms)

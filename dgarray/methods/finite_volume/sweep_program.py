@@ -12,6 +12,7 @@ from ..stage_update import after_stage, arrays_of
 from .lines import of_line, ranges
 
 TERMS = {"flux": "F*", "F": "F(q)"}          # fields that programs do not call by their names
+WEIGHT = 2               # a sweep needs the results of most of its lines at once
 
 
 class Pencils:
@@ -24,7 +25,7 @@ class Pencils:
     def __init__(self, tables, axis, step="dt / h", others=None):
         self.tables, self.axis, self.step, self.others = tables, axis, step, others or tables.others(axis)
         self.trace = Trace()
-        self.pencils = Domain(f"pencils along {'xyz'[axis]}", self.others[-1])
+        self.pencils = Domain(f"pencils along {'xyz'[axis]}", self.others[-1], WEIGHT)
         self.cells = slice(*tables.cells(axis))
         self.count = self.cells.stop - self.cells.start
         self.numbers = {"t": self.trace.number("t"), "k": self.trace.number(step), "dt": self.trace.number("dt")}

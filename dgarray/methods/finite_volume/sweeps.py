@@ -168,7 +168,7 @@ class Sweeps(Recipe):
         place = values.ndim - 1 - axis
         others = [k for k in range(values.ndim - 1, first - 1, -1) if k != place]
         values = values.transpose(*range(first), place, *others)
-        return values[..., None] if not others else values if axis == self.tables.cut else values[..., self.tables.own]
+        return values[..., None] if not others else values if place == first else values[..., self.tables.own]
 
     def cells(self, axis, values):
         """The same of the own cells."""
