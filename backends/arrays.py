@@ -216,10 +216,10 @@ class ArrayBackend:
         return c
 
     def pieces(self, count, rows):
-        """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache, or a share of the
-        memory of a GPU."""
-        size = (DEVICE_BYTES if self.name == "cupy" else PIECE_BYTES) // (rows * self.dtype.itemsize)
-        size = max(16, size)
+        """Slices that cut `count` columns into equal pieces of which one temporary with `rows` rows fits the cache, or a share of
+        the memory of a GPU."""
+        size = max(16, (DEVICE_BYTES if self.name == "cupy" else PIECE_BYTES) // (rows * self.dtype.itemsize))
+        size = -(-count // -(-count // size)) if count else 1
         return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
     def stacked(self, components, shape):

@@ -5,6 +5,7 @@
     l = gather(q, left), taken(q, left)               a read through an index list, by each that reads it, or once for all
     f = put(trace, (V, F), elements, [(slots, jumps, "set")])   writes through index lists
     s = reduce("max", speeds)                         a reduction over the rows
+    a = join([low, q, high], 1)                       arrays one after the other along an axis
     F[v], q[:, rows], a.reshape(..), a.moved(..)      views
 
 All these take and return `Array`s, whole ones: what fits a cache, who computes and in which order is not the recipe's business.
@@ -18,7 +19,7 @@ import numpy as np
 
 from ..physics.pointwise import Pointwise
 from . import operations
-from .operations import Copy, Domain, Product, Program, Put, Rate, Read, Recursion, Reduction, Stack, Value
+from .operations import Copy, Domain, Join, Product, Program, Put, Rate, Read, Recursion, Reduction, Value
 
 
 class Trace:
@@ -222,9 +223,14 @@ def put(trace, lead, domain, parts, term="put"):
 
 def stack(parts, axis=0, term="stack"):
     """Arrays of the same shape along a new leading axis."""
+    return join([each.reshape(*each.lead[:axis], 1, *each.lead[axis:]) for each in parts], axis, term)
+
+
+def join(parts, axis, term="join"):
+    """Arrays one after the other along a leading axis, of the same shape but for that."""
     shape = list(parts[0].shape)
-    shape.insert(axis, len(parts))
-    return parts[0].trace.record(Stack(term, -1, tuple(each.read for each in parts), axis), shape, parts[0].domain)
+    shape[axis] = sum(each.shape[axis] for each in parts)
+    return parts[0].trace.record(Join(term, -1, tuple(each.read for each in parts), axis), shape, parts[0].domain)
 
 
 def reduce(how, values, axis=-2, term=None):
@@ -248,4 +254,4 @@ def recursion(R, tau, stages, kept, rates, over=(), names=(), pruned=True, term=
     return R.trace.record(operation, (len(R), *(kept for _ in R.lead[1:]), R.shape[-1]), R.domain)
 
 
-__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "recursion", "reduce", "stack", "taken"]
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "join", "product", "put", "recursion", "reduce", "stack", "taken"]

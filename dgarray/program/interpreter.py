@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import recursion
-from .operations import Copy, Pointwise, Product, Put, Recursion, Reduction, Stack
+from .operations import Copy, Join, Pointwise, Product, Put, Recursion, Reduction
 
 AT_ONCE = 8          # temporaries of a piece that is as large as all that is there at once
 
@@ -162,7 +162,8 @@ class Interpreter:
 
     def perform(self, group, arrays, targets):
         """Perform the operations of a group, some columns after the others."""
-        pieces = self.backend.pieces(group.domain.count, group.rows) if group.domain else [None]
+        domain = group.domain
+        pieces = self.backend.pieces(domain.count, domain.weight * group.rows) if domain else [None]
 
         def task(piece, _):
             columns, own = pieces[piece], dict.fromkeys(group.local)
@@ -196,7 +197,8 @@ class Interpreter:
     def by_components(self, read, arrays, own, columns):
         """What a read sees, to be written: components one by one where they are apart, without making one array of them."""
         values = own.get(read.value)
-        if type(values) is not Components or any(what != "part" or len(index) > 1 for what, index in read.views):
+        if type(values) is not Components or any(what != "part" or len(index) > 1 or type(index[0]) is not slice
+                                                 for what, index in read.views):
             return self.seen(read, arrays, columns, own)
         values = values.values
         for _, (index,) in read.views:
@@ -262,9 +264,9 @@ class Interpreter:
     def copy(self, operation, arrays, own, columns):
         self.keep(operation.result, self.seen(operation.read, arrays, columns, own), arrays, own, columns)
 
-    def stack(self, operation, arrays, own, columns):
+    def join(self, operation, arrays, own, columns):
         parts = [self.seen(each, arrays, columns, own) for each in operation.parts]
-        self.keep(operation.result, self.backend.xp.stack(parts, axis=operation.axis), arrays, own, columns)
+        self.keep(operation.result, self.backend.xp.concatenate(parts, axis=operation.axis), arrays, own, columns)
 
     def reduction(self, operation, arrays, own, columns):
         values = self.seen(operation.read, arrays, columns, own)
@@ -341,4 +343,4 @@ class Components(NamedTuple):
 
 
 KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Copy: Interpreter.copy,
-         Stack: Interpreter.stack, Reduction: Interpreter.reduction, Recursion: Interpreter.recursion}
+         Join: Interpreter.join, Reduction: Interpreter.reduction, Recursion: Interpreter.recursion}

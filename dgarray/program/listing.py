@@ -1,6 +1,10 @@
 """A program as text: one line for each operation, as a formula, in the order in which they are done."""
-from .interpreter import groups_of
-from .operations import Copy, Pointwise, Product, Put, Recursion, Stack
+from math import prod
+
+import numpy as np
+
+from .interpreter import groups_of, viewed
+from .operations import Copy, Join, Pointwise, Product, Put, Recursion
 
 
 def listing(program):
@@ -27,8 +31,8 @@ def formula(program, operation):
         return f"{seen(program, operation.read)} at [{program.values[operation.index].name}]{how}"
     if type(operation) is Copy:
         return seen(program, operation.read)
-    if type(operation) is Stack:
-        return f"stack({', '.join(dict.fromkeys(seen(program, part) for part in operation.parts))})"
+    if type(operation) is Join:
+        return f"join({', '.join(seen(program, each) for each in operation.parts)})"
     if type(operation) is Recursion:
         return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
                           f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
@@ -60,10 +64,29 @@ def used(operation):
 def given(program, argument, what):
     """An argument of a pointwise function: the arrays that it is given, each once."""
     reads = what.values() if isinstance(what, dict) else what if isinstance(what, list) else [what]
-    return f"{argument}={' '.join(dict.fromkeys(seen(program, read) for read in reads))}"
+    return f"{argument}={seen(program, *reads)}"
 
 
-def seen(program, read):
-    """A read of an array: its name, and through which index list."""
-    name = program.values[read.value].name
-    return name if read.index is None else f"{name}[{program.values[read.index].name}]"
+def seen(program, *reads):
+    """Reads of arrays: the name of each, and which part of its rows is read, or through which index list."""
+    arrays = {}
+    for read in reads:
+        arrays.setdefault((read.value, read.index), []).append(read)
+    texts = []
+    for (value, index), found in arrays.items():
+        name = program.values[value].name
+        where = part(program.values[value], found) if index is None else f"[{program.values[index].name}]"
+        texts.append((f"({name})" if where and "," in name else name) + where)
+    return " ".join(texts)
+
+
+def part(value, reads):
+    """Which part of an array some reads see, its columns aside, as an index; "" where it is all."""
+    lead = value.shape[:-1] if value.domain else value.shape
+    places = np.arange(prod(lead)).reshape(lead)
+    found = [viewed(places, read.views, None, False, np.array).ravel() for read in reads]
+    axes = [f"{min(along)}:{max(along) + 1}" if len(set(along)) < size else ":"
+            for along, size in zip(np.unravel_index(np.concatenate(found), lead), lead)] if lead else []
+    while axes and axes[-1] == ":":
+        axes.pop()
+    return f"[{', '.join(axes)}]" if axes else ""

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 
 class Domain(NamedTuple):
-    """What the columns of a value are: `count` things of this name."""
+    """What the columns of a value are: `count` things of this name.
+
+    weight   by how much fewer of them are done at a time where many results of each are needed at once"""
 
     name: str
     count: int
+    weight: int = 1
 
 
 class Value(NamedTuple):
@@ -124,8 +127,8 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Stack:
-    """result = several arrays of the same shape along a new axis."""
+class Join:
+    """result = several arrays one after the other along an axis."""
 
     term: str
     result: int

@@ -3,6 +3,7 @@ from functools import cached_property
 
 from ...program.costs import title
 from ..operation import Operation
+from ..stage_update import factors_of, kind_of
 from . import stage_program
 from .join_fluxes import JoinFluxes
 from .mortars import MortarList
@@ -87,12 +88,10 @@ class ArrayStages:
         """The operations of a stage, {name of a set: (q, out, k, q0)}; see `SetOperations.update_operations`."""
         arrays = {what: self.named(what, {name: each[i] for name, each in states.items()})
                   for i, what in enumerate(("q", "out", "k", "q0"))}
-        interpreter, first = self.interpreter("stage", stage_program.kind_of(row)), next(iter(self.operations.values()))
+        interpreter, first = self.interpreter("stage", kind_of(row)), next(iter(self.operations.values()))
         given, targets = arrays["q"] | arrays["k"] | arrays["q0"], arrays["out"] | arrays["k"]
 
         def numbers():
-            found = {name: getattr(row, name) for name in stage_program.FACTORS if getattr(row, name)}
-            found |= {name: found[name] * first.dt for name in ("w", "C") if name in found}
-            return found | {"t": first.stage_times[number]}
+            return factors_of(row, first.dt) | {"t": first.stage_times[number]}
         tasks = interpreter.tasks(given, targets, numbers)
         return [*self.copies_operations({name: each[0] for name, each in states.items()}), *self.named_tasks(tasks)]

@@ -13,11 +13,12 @@ from ..array_operator import ArrayOperator
 from ..check import Check
 from ..messages import Copies
 from ..physics import real
+from ..stage_update import step_text
 from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, searched, stable_step
 from .stability import check_stepper, prism_limit, stability_limit
-from .stage_program import step_text
+from .stage_program import last_stage
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 
@@ -281,7 +282,7 @@ class DGOperator(ArrayOperator):
         return error_estimate(self, loop)
 
     def step_text(self):
-        return step_text(self.operations.alone, self.stepper, super().step_text())
+        return step_text(last_stage(self.operations.alone, self.stepper), super().step_text())
 
 
 class ModalOperator(DGOperator):

@@ -10,6 +10,7 @@ from ...stepping import sequence
 from ..check import Check
 from ..messages import Copies
 from ..operation import OperationLists, of_sets
+from ..stage_update import step_text
 from .error_estimate import error_estimate
 from .joins import JOINS
 from .linear_limiter import LinearLimiterTables
@@ -17,7 +18,7 @@ from .mortars import points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
-from .stage_program import step_text
+from .stage_program import last_stage
 from .tables import CUT, nothing
 
 
@@ -274,7 +275,7 @@ class SetsOperator(SetsState):
         return of_sets({name: operations for name, (operations, _) in found.items()}), check
 
     def step_text(self):
-        return step_text(self.all_stages, self.stepper, super().step_text())
+        return step_text(last_stage(self.all_stages, self.stepper), super().step_text())
 
     def forget(self):
         self._each(lambda o: o.forget())

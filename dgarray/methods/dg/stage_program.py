@@ -2,16 +2,9 @@
 
 `forms`: {name of a set: a function that makes its recipe, such as a `WeakForm`, for a `Trace`}; `joins`: the recipe of the
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
-from functools import reduce
-from operator import add
-
-from ...physics.pointwise import Pointwise
-from ...program.arrays import Trace, apply
-from ...program.listing import listing
-from ...stepping import REGISTER, STATE
+from ...program.arrays import Trace
+from ..stage_update import after_stage, arrays_of, kind_of
 from .limiter_program import elements_of
-
-FACTORS = "A", "v", "u", "w", "alpha", "beta", "B", "C"          # of a stage, see `dgarray.stepping`
 
 
 class Sets:
@@ -57,52 +50,18 @@ def rhs(forms, joins=None):
 
 
 def stage(forms, row, joins=None):
-    """The program of a Runge-Kutta stage: r = dq/dt, then k = A k + v q + u q0 + w r, out = alpha q0 + beta q + B k + C r.
-
-    row   the `Stage`, of which counts which factors are 0 or 1; others are numbers of each run, those of r times dt, too
-    Outputs "out" and, where a later stage needs it, the register "k"."""
-    sets, used = Sets(forms, joins), {name for name in FACTORS if getattr(row, name)}
-    factors = {name: sets.trace.number(name) for name in FACTORS if name in used and not is_one(row, name)}
-    numbers = {name: None if name in factors else 1.0 for name in FACTORS if name in used}
-    arrays = [name for name, needed in (("k", row.reads_k), ("q0", row.reads_q0)) if needed]
-    found = {}
+    """The program of a kind of Runge-Kutta stage: r = dq/dt, then `after_stage`, whose outputs it has."""
+    sets, row, found = Sets(forms, joins), kind_of(row), {}
     for name, r in sets.tendencies().items():
         form = sets.forms[name]
-        given = {"r": r, "q": sets.q[name]} | {each: sets.state(each, form) for each in arrays}
-        inputs = dict.fromkeys(given, len(r)) | {"s": numbers}
-        function = Pointwise(lambda r, q, s, k=None, q0=None: updated(row, r, q, s, k, q0), inputs, "update")
-        values = apply(function, "update", s=factors, **{each: a.first(form.own) for each, a in given.items()})
-        found[name] = {"k": values[:len(r)], "out": values[len(r):]} if row.keeps else {"out": values}
+        given = {"q": sets.q[name]} | {each: sets.state(each, form) for each in arrays_of(row)}
+        found[name] = after_stage(sets.trace, row, r=r, **{each: a.first(form.own) for each, a in given.items()})
     return sets.program("stage", found)
 
 
-def updated(row, r, q, s, k, q0):
-    """The components of the register and of the state after a stage, or of the state alone where no later one needs the
-    register; see `dgarray.stepping`."""
-    values, results = {"r": r, "q": q, "k": k, "q0": q0}, []
-    for name, terms in (("k", REGISTER), ("out", STATE)):
-        found = [(getattr(s, factor), values[what]) for factor, what in terms if getattr(row, factor)]
-        if name == "out" or row.changes:
-            values[name] = [sum_of_products([(factor, components[v]) for factor, components in found]) for v in range(len(r))]
-        if name == "out" or row.keeps:
-            results += values[name]
-    return tuple(results)
-
-
-def sum_of_products(terms):
-    """The sum of factor * value over the terms, in their order."""
-    values = [value if isinstance(factor, float) and factor == 1 else factor * value for factor, value in terms]
-    return reduce(add, values)
-
-
-def is_one(row, name):
-    """Whether a factor of a stage is 1 and multiplies no dt."""
-    return name not in ("w", "C") and getattr(row, name) == 1
-
-
-def kind_of(row):
-    """A `Stage` with 2 for each factor that is neither 0 nor 1: stages of one kind have one program."""
-    return type(row)(**{name: 1.0 if is_one(row, name) else 2.0 for name in FACTORS if getattr(row, name)}, last=row.last)
+def last_stage(stages, stepper):
+    """{title: program} of the last stage of a step, for people who want to read it."""
+    return {f"stage {len(stepper.stages)}": stages.program("stage", kind_of(stepper.stages[-1]))}
 
 
 def rate(forms, exponent):
@@ -152,13 +111,3 @@ def filtered(forms):
     sets = Sets(forms)
     return sets.program("filter", {name: {"q": form.filtered(sets.q[name].first(form.own))}
                                    for name, form in sets.forms.items()})
-
-
-def step_text(stages, stepper, operations):
-    """What one step does, as text: the programs of its last stage and of the limiter, then `operations`, the text of who
-    computes what in which order."""
-    lines = [f"the program of stage {len(stepper.stages)}", *listing(stages.program("stage", kind_of(stepper.stages[-1]))), ""]
-    limiter = stages.program("limit", stages.backend.dtype)
-    if limiter.operations:
-        lines += ["the program of the limiter", *listing(limiter), ""]
-    return "\n".join([*lines, operations])

@@ -1,7 +1,7 @@
 """A sweep along an axis as lines: pointwise functions of some cells next to one another, one after the other.
 
-A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Array expressions evaluate it on whole pencils
-of cells, kernels on what fits a cache; both take the cells on which a line is needed from `ranges`.
+A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Programs evaluate it on pencils of cells, kernels
+on what fits a cache; both take the cells on which a line is needed from `ranges`.
 """
 from ...physics.pointwise import Pointwise
 
@@ -56,28 +56,3 @@ def of_line(line, needed):
     """The cells (first, end) on which a line is evaluated, from `ranges`."""
     given = [needed[field] for field in line.writes if field in needed]
     return min(low for low, _ in given), max(high for _, high in given)
-
-
-def evaluate(backend, lines, fields, wanted, numbers):
-    """Evaluate lines on arrays of a backend; returns {field: its components on (first, end)}, with the sweep's axis last.
-
-    fields    {field: (first cell, components)} of what is given; components of parameters are a dict
-    wanted    {field: (first, end)} of what is returned;  numbers: {argument: number}"""
-    needed, known = ranges(lines, wanted), dict(fields)
-
-    def part(field, first, end):
-        start, values = known[field]
-        cells = slice(first - start, end - start)
-        if isinstance(values, dict):
-            return {name: value[..., cells] for name, value in values.items()}
-        return tuple(value[..., cells] if getattr(value, "ndim", 0) else value for value in values)          # or one number
-    for line in lines:
-        first, end = of_line(line, needed)
-        used = {argument for argument, _ in line.needed}
-        given = {argument: part(field, first + shift, end + shift)
-                 for argument, (field, shift) in line.reads.items() if argument in used}
-        asked = {name: numbers[name] for name in line.function.inputs if name in numbers}
-        result = backend.evaluate(line.function, **given, **asked)
-        for field, count in line.writes.items():
-            known[field], result = (first, result[:count]), result[count:]
-    return {field: part(field, *cells) for field, cells in wanted.items()}

@@ -50,7 +50,7 @@ class FiniteVolume(Method):
     limiter: str = "van-leer"
     variables: str = "auto"
     safe: bool = True
-    has_flux, order_gain = True, 0
+    has_flux, order_gain, programs = True, 0, True
 
     def __post_init__(self):
         choose("scheme", self.scheme, SCHEMES)

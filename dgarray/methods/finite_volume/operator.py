@@ -7,7 +7,9 @@ from ..array_operator import ArrayOperator
 from ..operator import check_array
 from ..physics import real
 from ..problem import parameters_at
+from ..stage_update import kind_of, step_text
 from .courant import courant_limit
+from .sweep_program import of_step
 from .sweeps import Sweeps
 
 
@@ -127,6 +129,9 @@ class FiniteVolumeOperator(ArrayOperator):
     def waves_step(self, state, t):
         rate = self._rate_of_waves(self.operations.rate(state, t))
         return np.inf if rate == 0 else 1 / rate
+
+    def step_text(self):
+        return step_text(of_step(self.tables, kind_of(self.stepper.stages[-1])), super().step_text())
 
     @property
     def courant(self):

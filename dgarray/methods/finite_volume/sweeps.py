@@ -1,4 +1,4 @@
-"""The steps of finite volumes as array expressions: sweeps along one axis after the other, or stages of Runge and Kutta.
+"""The steps of finite volumes by programs: sweeps along one axis after the other, or stages of Runge and Kutta.
 
 With splitting a step of length D is  S(D/2) X Y Z Z Y X S(D/2), each sweep half a step long, S the sources: symmetric, so of
 second order, and each sweep may use the largest stable step of its own axis. Strang 1968; Helluy et al. 2015, equations (5) and
@@ -7,14 +7,14 @@ second order, and each sweep may use the largest stable step of its own axis. St
 import numpy as np
 
 from ...physics.pointwise import Rows
+from ...program.interpreter import Interpreter
 from ..check import Check
 from ..halo import Halo
 from ..recipe import Fetched, Recipe
+from ..stage_update import factors_of, kind_of
+from . import sweep_program
 from .heat import heated
-from .lines import evaluate
 
-PIECE = 1 << 16          # cells whose lines are evaluated at once
-TEMPORARIES = 24         # operations of a line for one array that exists at a time
 ROUNDS = 8               # in which fluxes of first order are given, at most
 PARTS = 64               # into which a sweep is divided, at most
 
@@ -33,6 +33,7 @@ class Sweeps(Recipe):
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
         self.halo = None if tables.share is None else Halo(backend, tables.share)
+        self.interpreters, self.constants, self.given, self.tendency = {}, {}, {}, None
 
     # The state.
 
@@ -58,16 +59,6 @@ class Sweeps(Recipe):
     def own(self, values):
         """Values (..., z, y, x) of the rows along the last axis that are not copies of those of other parts of the grid."""
         return values[(..., self.tables.own, *(slice(None),) * (self.tables.dim - 1))]
-
-    @property
-    def own_m(self):
-        """The varying parameters in the own cells."""
-        return {name: self.own(values) for name, values in self.m.items()}
-
-    @property
-    def own_x(self):
-        """The own cells' centres."""
-        return tuple(map(self.own, self.x))
 
     def renew(self, q):
         """Renew the copies of other parts' cells."""
@@ -108,43 +99,31 @@ class Sweeps(Recipe):
     def add_sources(self, q, t, dt):
         """The sources alone for the time dt, in place."""
         if self.tables.physics.sources:
-            self.evaluate_own(self.tables.physics.source_step, q, q, t=t, dt=dt)
-
-    def evaluate_own(self, line, q, result, **numbers):
-        """Evaluate a line of one field, in `result`, that reads q, m, x and that field of the same cell, at the own cells."""
-        (field,), q = line.writes, self.own(q)
-        fields = {field: (0, tuple(self.own(result))), "q": (0, tuple(q)), "m": (0, self.own_m), "x": (0, self.own_x)}
-        found = evaluate(self.backend, [line], fields, {field: (0, q.shape[-1])}, numbers)[field]
-        for target, values in zip(self.own(result), found):
-            target[...] = values
+            self.run("sources", 0, q, {"out": q}, t, dt)
 
     def sweep(self, axis, q, out, t, dt):
         """Solve dq/dt + dF_k/dx_k = 0 along one axis for the time dt; t: at which conditions at the boundary are taken."""
         if axis == self.tables.cut:
             self.renew(q)
-        self.add_fluxes(axis, q, "q", q, out, t, dt)
+        self.run("sweep", axis, q, {"out": out}, t, dt, (axis,))
         if self.tables.repairs:
             self.repair([axis], q, t, [(out, dt)])
 
-    def add_fluxes(self, axis, q, base, values, out, t, dt):
-        """out = values - dt/h (differences of the fluxes of q along an axis) / C; base: the field that `values` are."""
-        lines, (first, end) = [*self.tables.sweeps[axis], self.tables.update(base)], self.tables.cells(axis)
-        numbers = self.numbers(axis, t, dt)
-        target, given = (self.along(axis, array)[..., first:end] for array in (out, values))
-        for rows in self.pieces(axis):
-            fields = self.fields(axis, q, t, rows)
-            if base != "q":
-                fields[base] = 0, tuple(given[(slice(None), *rows)])
-            with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-                new = evaluate(self.backend, lines, fields, {"out": (0, end - first)}, numbers)["out"]
-            for v, value in enumerate(new):
-                target[(v, *rows)] = value
-
     def stage(self, q, out, k, q0, t, dt, row):
         """The `update` with r = -sum over axes of dF_k/dx_k + s."""
-        self.update(row, dt, self.rhs(q, t), q, out, k, q0)
+        self.renew(q)
+        r, last = self.room_for_tendency() if self.tables.dim > 1 else None, self.tables.dim - 1
+        for axis in range(last):
+            self.run("tendency", axis, q, {"r": r}, t, dt, (axis,), r=r)
+        self.run("stage", last, q, {"out": out, "k": k}, t, dt, (kind_of(row),), r=r, k=k, q0=q0, **factors_of(row, dt))
         if self.tables.repairs:
             self.repair_stage(q, out, k, t, dt, row)
+
+    def room_for_tendency(self):
+        """Where a stage keeps the tendency along some axes."""
+        if self.tendency is None:
+            self.tendency = self.zeros()
+        return self.tendency
 
     def repair_stage(self, q, out, k, t, dt, row):
         """Repair the state `out` of a stage, and its register."""
@@ -154,48 +133,47 @@ class Sweeps(Recipe):
     def rhs(self, q, t):
         """r = -sum over axes of dF_k/dx_k / C + s / C, a new array."""
         self.renew(q)
-        r, physics = self.xp.zeros_like(q), self.tables.physics
+        r = self.xp.zeros_like(q)
         for axis in range(self.tables.dim):
-            self.add_fluxes(axis, q, "r", r, r, t, 1.0)
-        if physics.sources:          # last: the sum of the fluxes along x and y does not depend on their order
-            self.evaluate_own(physics.sources_line, q, r, t=t)
+            self.run("tendency", axis, q, {"r": r}, t, 0.0, (axis,), r=r)
         return r
 
-    # Lines of cells along an axis, with ghost layers.
+    # Programs.
 
-    def along(self, axis, values):
-        """A view of values (..., z, y, x) whose last axis is x, y or z."""
-        return self.xp.moveaxis(values, values.ndim - 1 - axis, -1)
+    def program(self, name, *options):
+        """A program, of a function of `sweep_program`."""
+        return getattr(sweep_program, name)(self.tables, *options)
 
-    def pieces(self, axis):
-        """Which pencils along an axis are computed at once: indices of `along` before its last axis."""
-        if self.tables.dim == 1:
-            return [()]
-        shape = self.tables.grid.shape
-        count, *others = (n for k, n in enumerate(shape) if k != self.tables.dim - 1 - axis)
-        size = max(1, PIECE // (self.tables.grid.cells[axis] * int(np.prod(others))))
-        first, end = (0, count) if axis == self.tables.dim - 1 else (self.tables.own.start, self.tables.own.stop)
-        return [(slice(low, min(low + size, end)),) for low in range(first, end, size)]
+    def interpreter(self, name, *options):
+        """The `Interpreter` of a program."""
+        if (name, *options) not in self.interpreters:
+            self.interpreters[name, *options] = self.backend.interpreter(self.program(name, *options), self.constants)
+        return self.interpreters[name, *options]
 
-    def fields(self, axis, q, t, rows):
-        """The fields q, m and x, as `evaluate` takes them, of some pencils along an axis with their ghost layers."""
-        layers, ends = self.tables.ghosts, (slice(None, self.tables.ghosts), slice(-self.tables.ghosts, None))
-        m = {name: self.padded(axis, self.along(axis, values)[rows]) for name, values in self.m.items()}
-        x = tuple(self.padded(axis, self.along(axis, values)[rows]) for values in self.x)
-        for cells in ends:
-            x[axis][..., cells] = self.backend.array(self.tables.line(axis)[cells])
-        q = self.padded(axis, self.along(axis, q)[(slice(None), *rows)])
-        for side, cells in zip(self.tables.sides[axis], ends):
-            if side.outside is not None and not self.tables.copies(axis, side.end):
-                ghosts = Rows(q[..., cells])
-                self.backend.evaluate(side.outside, [ghosts], q=ghosts, t=t, x=tuple(a[..., cells] for a in x),
-                                      m={name: values[..., cells] for name, values in m.items()})
-        return {"q": (-layers, tuple(q)), "m": (-layers, m), "x": (-layers, x)}
+    def run(self, name, axis, q, targets, t, dt, options=(), **given):
+        """Run a program on pencils along an axis. given: numbers, and arrays of the state's shape, as targets are."""
+        interpreter, h = self.interpreter(name, *options), self.tables.grid.spacing[axis]
+        if axis not in self.given:
+            self.given[axis] = {f"m.{name}": self.pencils(axis, values) for name, values in self.m.items()} | {
+                f"x{k}": self.pencils(axis, x)[0] for k, x in enumerate(self.x) if k != axis}
+        numbers = {"t": t, "dt": dt, "dt / h": dt / h, "1 / h": 1.0 / h}
+        arrays = {name: self.cells(axis, each) if getattr(each, "ndim", 0) else each for name, each in given.items()}
+        with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
+            return interpreter.run({"q": self.pencils(axis, q)} | self.given[axis] | numbers | arrays,
+                                   {name: self.cells(axis, each) for name, each in targets.items() if each is not None})
 
-    def padded(self, axis, values):
-        """Values along an axis, which is their last one, with those from which ghost layers are made, a new array."""
-        (first, end), (low, high) = self.tables.cells(axis), self.tables.around(axis)
-        return self.xp.concatenate([values[..., low], values[..., first:end], values[..., high]], axis=-1)
+    def pencils(self, axis, values):
+        """Values (.., z, y, x) as (.., cell along an axis, .., pencil): the other axes follow, the grid's last one at the end."""
+        first = values.ndim - self.tables.dim
+        place = values.ndim - 1 - axis
+        others = [k for k in range(values.ndim - 1, first - 1, -1) if k != place]
+        values = values.transpose(*range(first), place, *others)
+        return values[..., None] if not others else values if place == first else values[..., self.tables.own]
+
+    def cells(self, axis, values):
+        """The same of the own cells."""
+        lead = (slice(None),) * (values.ndim - self.tables.dim)
+        return self.pencils(axis, values)[(*lead, slice(*self.tables.cells(axis)))]
 
     # Checks.
 
@@ -230,13 +208,9 @@ class Sweeps(Recipe):
 
     def parts_of(self, axis, q, t, dt):
         """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
-        largest, (first, end) = 0.0, self.tables.cells(axis)
-        for rows in self.pieces(axis):
-            fields = self.fields(axis, q, t, rows)
-            with np.errstate(all="ignore"):          # a source may have made q what it is
-                s = evaluate(self.backend, [self.tables.speeds[axis]], fields, {"s": (-1, end - first)}, {"t": t})["s"][0]
-            largest = max(largest, self.backend.largest(s))
-        return min(PARTS, int(np.ceil(self.over_all(largest) * dt / self.tables.grid.spacing[axis])))
+        speeds = self.run("speed", axis, q, {}, t, dt, (axis,))["s"]
+        largest = self.over_all(self.backend.largest(speeds))
+        return min(PARTS, int(np.ceil(largest * dt / self.tables.grid.spacing[axis])))
 
     def sweep_in_parts(self, axis, q, out, t, dt, parts):
         """A sweep from q to `out` as several shorter ones."""
@@ -269,67 +243,54 @@ class Sweeps(Recipe):
 
     def replace_fluxes(self, axis, q, t, targets, cells, done):
         """Change the fluxes through the faces of some cells along an axis; those of the cells `done` are changed already."""
-        tables, (first, end) = self.tables, self.tables.cells(axis)
-        n, mask, done = end - first, *(self.mask(axis, each) for each in (cells, done))
-        rows = self.xp.nonzero(mask.any(axis=-1)) if tables.dim > 1 else ()
-        faces = self.faces_of(axis, mask[rows])
+        tables, mask = self.tables, self.pencils(axis, cells)
+        some = self.xp.nonzero(mask.any(axis=0))
+        count = len(some[0])
+        if not count:
+            return
+        faces = self.faces_of(axis, mask[(slice(None), *some)])
         if done is not None:
-            faces = faces & ~self.faces_of(axis, done[rows])
-        fields = self.fields(axis, q, t, rows)
-        with np.errstate(all="ignore"):
-            numbers, wanted = self.numbers(axis, t, targets[0][1]), {"flux": (-1, n)}
-            inside = dict.fromkeys(tables.inside, (0, n))
-            found = evaluate(self.backend, tables.sweeps[axis], fields, wanted | inside, numbers)
-            low = evaluate(self.backend, [tables.simple[axis]], fields, wanted, numbers)["flux"]
-        counted = faces if axis != tables.cut or tables.share.end == tables.share.count else faces[..., :-1]
+            faces = faces & ~self.faces_of(axis, self.pencils(axis, done)[(slice(None), *some)])
+        counted = faces if axis != tables.cut or tables.share.end == tables.share.count else faces[:-1]
         self.replaced += int(self.backend.host(counted.sum()))          # a face between two parts once
-        change = tuple(self.xp.where(faces, a - b, 0) for a, b in zip(low, found.pop("flux")))
-        for target, dt in targets:
-            view = self.along(axis, target)[..., first:end]
-            given = {field: (0, values) for field, values in found.items()}
-            given |= {"out": (0, tuple(view[(slice(None), *rows)])), "flux": (-1, change), "m": fields["m"]}
-            new = evaluate(self.backend, [tables.update("out")], given, {"out": (0, n)}, self.numbers(axis, t, dt))["out"]
-            for v, value in enumerate(new):
-                view[(v, *rows)] = value
-
-    def numbers(self, axis, t, dt):
-        """The numbers of the lines of a sweep: t, and k = dt / h."""
-        return {"t": t, "k": dt / self.tables.grid.spacing[axis]}
-
-    def mask(self, axis, cells):
-        """Which cells, for fluxes along an axis, which is then the last one: copies count along the axis that is cut alone."""
-        if cells is None or self.halo is None or axis == self.tables.cut:
-            return cells if cells is None else self.along(axis, cells)
-        kept = self.xp.zeros_like(cells)
-        self.own(kept)[...] = self.own(cells)
-        return self.along(axis, kept)
+        size = 1 << (count - 1).bit_length()          # few programs: of these sizes; what is too much repeats the last pencil
+        more = self.backend.integers(np.minimum(np.arange(size), count - 1))
+        some, h = tuple(places[more] for places in some), tables.grid.spacing[axis]
+        given = {"t": t, "dt": 0.0, "faces": faces[:, more]}
+        views = [self.cells(axis, target) for target, _ in targets]
+        for number, (view, (_, dt)) in enumerate(zip(views, targets)):
+            given |= {f"out {number}": view[(slice(None), slice(None), *some)],
+                      "dt / h" if number == 0 else f"dt / h of {number}": dt / h}
+        values = {"q": self.pencils(axis, q)} | {f"m.{name}": self.pencils(axis, each) for name, each in self.m.items()}
+        given |= {name: each[(*(slice(None),) * (each.ndim - len(some)), *some)] for name, each in values.items()}
+        given |= {f"x{k}": self.pencils(axis, x)[(0, *some)] for k, x in enumerate(self.x) if k != axis}
+        with np.errstate(all="ignore"):
+            found = self.interpreter("repair", axis, size, len(targets)).run(given)
+        for number, view in enumerate(views):
+            view[(slice(None), slice(None), *some)] = found[f"out {number}"]
 
     def faces_of(self, axis, cells):
-        """Which faces along the last axis belong to some cells, one more than cells: masks."""
+        """Which faces along the first axis belong to some cells, one more than own cells: masks."""
         first, end = self.tables.cells(axis)
-        wraps, none = self.tables.periodic[axis], self.xp.zeros_like(cells[..., :1])
-        beyond = [cells[..., place:place + 1] if self.tables.copies(axis, side) else cells[..., [other]] if wraps else none
+        wraps, none = self.tables.periodic[axis], self.xp.zeros_like(cells[:1])
+        beyond = [cells[place:place + 1] if self.tables.copies(axis, side) else cells[other:other + 1] if wraps else none
                   for side, (place, other) in enumerate(((first - 1, end - 1), (end, first)))]
-        cells = self.xp.concatenate([beyond[0], cells[..., first:end], beyond[1]], axis=-1)
-        return cells[..., 1:] | cells[..., :-1]
+        cells = self.xp.concatenate([beyond[0], cells[first:end], beyond[1]], axis=0)
+        return cells[1:] | cells[:-1]
 
     def unsound(self, q, t):
         """Which own cells have a state that is not sound, (z, y, x)."""
-        found, sound = self.xp.zeros(q.shape[1:], bool), self.sound(q, t)
-        self.own(found)[...] = ~self.own(sound)
-        return found
+        return ~self.sound(q, t)
 
     def sound(self, q, t):
-        """Whether the state of each cell is finite and admissible, (z, y, x)."""
-        with np.errstate(all="ignore"):
-            found, = self.backend.evaluate(self.tables.physics.sound, q=Rows(q), t=t, m=self.m, x=self.x)
-        return self.xp.broadcast_to(found, q.shape[1:])
+        """Whether the state of each own cell is finite and admissible, (z, y, x); true at copies of others' cells."""
+        found = self.xp.ones(q.shape[1:], bool)
+        self.run("sound", 0, q, {"sound": found}, t, 0.0)
+        return found
 
     def rate(self, q, t):
         """The largest s_k / h_k over cells and axes k, without splitting of their sum over the axes: see `GridTables.rate`."""
-        with np.errstate(all="ignore"):
-            found, = self.backend.evaluate(self.tables.rate, q=Rows(self.own(q)), t=t, m=self.own_m, x=self.own_x)
-        return self.backend.largest(found) if getattr(found, "ndim", 0) else float(found)
+        return self.backend.largest(self.run("rate", 0, q, {}, t, 0.0)["rate"])
 
     def check(self, q, t):
         """The `Check` of a state with its rate."""

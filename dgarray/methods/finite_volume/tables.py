@@ -88,6 +88,11 @@ class GridTables:
         """The cells along an axis at which something is computed: (first, end)."""
         return (self.own.start, self.own.stop) if axis == self.cut else (0, self.grid.cells[axis])
 
+    def others(self, axis):
+        """Number of own cells along the axes beside one, the last axis of the grid last; (1,) in 1D."""
+        found = [self.grid.cells[k] if k != self.cut else self.own.stop - self.own.start for k in range(self.dim) if k != axis]
+        return tuple(found) or (1,)
+
     def copies(self, axis, end):
         """Whether the cells beyond an end of an axis are copies of those of another part."""
         return axis == self.cut and (self.share.low, self.share.high)[end] > 0
