@@ -280,8 +280,12 @@ class DGOperator(ArrayOperator):
     def error_estimate(self, loop):
         return error_estimate(self, loop)
 
+    def program(self, name, *options):
+        """A program of these elements, of a function of `stage_program`."""
+        return self.operations.alone.program(name, *options)
+
     def step_text(self):
-        return step_text(self.operations.alone, self.stepper, super().step_text())
+        return step_text(self, self.stepper, super().step_text())
 
 
 class ModalOperator(DGOperator):
