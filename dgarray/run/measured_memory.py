@@ -192,6 +192,9 @@ class Sample:
         store = store_of(sim.layout(), dtype=sim.backend.dtype)
         store.append(0.0, values)
         del values
+        loop.since = [(0.0, 0.0)]
+        operator.error_estimate(loop)
+        ends("error estimate")
         dataset = store.dataset()
         ends("dataset")
         totals_of_state(operator, loop.state)
