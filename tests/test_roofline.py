@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 from nodal_problems import of_element
+from numpy.lib.stride_tricks import as_strided
 
 from dgarray import Acoustics, Maxwell, ModalDG, NodalDG, Simulation, backends, box, pec, rectangle, wall
 from dgarray.bench.cpu import bench, held, table
@@ -134,6 +135,7 @@ def test_quantities():
 def test_held_counts_the_owner_of_views_once():
     a = np.zeros(100)
     assert held({"first": a[10:20], "second": [a, a.reshape(10, 10)]}) == {".first": a.nbytes}
+    assert held([as_strided(a[5:], (3, 4), (8, 8)), a]) == {"[0]": a.nbytes}
 
 
 def test_bench_measures_a_case_by_name():
