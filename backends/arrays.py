@@ -5,7 +5,6 @@ from operator import add
 
 import numpy as np
 
-from ..physics import taylor
 from ..physics.pointwise import Pointwise, Rows
 from ..program.interpreter import Interpreter
 from ..reference.columns import PIECE, multiply, sum_of_rows
@@ -15,6 +14,7 @@ from .elementwise import At, Elementwise
 from .workers import Workers
 
 PIECE_BYTES = 1 << 19          # one temporary of a piece of columns; a few dozen of them share the last-level cache
+DEVICE_BYTES = 1 << 28         # the same on a GPU
 AT_ONCE = 24          # rows that one launch adds
 
 
@@ -153,21 +153,6 @@ class ArrayBackend:
             total, = self.evaluate(_combination(1 + len(some)), a=[total, *some], f=(1.0,) * (1 + len(some)))
         return total
 
-    def series_product(self, d, a, b):
-        """The product of two series in d variables, or of a number and a series: see `dgarray.physics.taylor`."""
-        if self.name == "cupy" and np.ndim(a) and np.ndim(b):
-            return series.multiply(self.xp, d, a, b)
-        return taylor.apply("multiply", d, a, b)
-
-    def add_multiples(self, rows, factors, values, number=None):
-        """Add factor * number * value to each row; number: None for 1."""
-        if self.name == "cupy":
-            into = [Rows([row], factor=factor) for row, factor in zip(rows, factors)]
-            self.evaluate(_multiples(len(into)), into, values=Rows(values), number=1.0 if number is None else number)
-            return
-        for row, factor, value in zip(rows, factors, values):
-            row += factor * (value if number is None else number * value)
-
     def hermite_variant(self, varies):
         """Hermite's variant that is fastest here for systems; varies: with coefficients that vary in space, where "monolithic"
         is 7 times slower as array expressions."""
@@ -192,11 +177,49 @@ class ArrayBackend:
 
     def gathered(self, array, places):
         """What a pointwise function reads of an array (.., place) through an index list: on CuPy its kernel gathers."""
-        return At(array, None, places) if self.name == "cupy" and array.ndim == 1 else array[..., places]
+        return At(array, None, places) if self.name == "cupy" and array.ndim == 1 else self.taken(array, places)
+
+    def taken(self, array, places):
+        """array[..., places]."""
+        return self.xp.take(array, places, axis=-1)
+
+    def add_derivative(self, out, factor, w, axis):
+        """out + factor dw/dxi along an axis of the coefficients (.., column), or out + factor w where axis is None, in place:
+        coefficient j gets factor (j + 1) times coefficient j + 1. What has no place in `out` is left out."""
+        w = w[tuple(slice(0, n + (k == axis)) for k, n in enumerate(out.shape[:-1]))]
+        rows, values, factors = (out,), (w,), (factor,)
+        if axis is not None:
+            rows, values = self.xp.moveaxis(out, axis, 0), self.xp.moveaxis(w, axis, 0)[1:]
+            rows, factors = rows[:len(values)], [factor * (j + 1) for j in range(len(values))]
+        if self.name == "cupy":
+            self.evaluate(_multiples(len(rows)), [Rows([row], factor=each) for row, each in zip(rows, factors)],
+                          values=Rows(values), number=1.0)
+        else:
+            for row, each, value in zip(rows, factors, values):
+                row += each * value
+        return out
+
+    def series_product(self, a, b):
+        """The product of two power series (coefficient, .., column): c_k = sum_i a_i b_(k - i), for as many k as b has
+        coefficients; a may have fewer."""
+        if self.name == "cupy":
+            return series.multiply(self.xp, b.ndim - 1, a, b)
+        c, axes, summed = self.xp.empty_like(b), "zyx"[:b.ndim - 1], [n > 1 for n in a.shape[:-1]]
+        text = f"{axes}c,{axes}c->{''.join(axis for axis, of in zip(axes, summed) if not of)}c"
+        back = b[tuple(slice(None, None, -1 if of else 1) for of in summed)]
+        for k in np.ndindex(*(n if of else 1 for n, of in zip(b.shape, summed))):
+            some = a[tuple(slice(0, n + 1) for n in k)]
+            there = [(size - 1 - n, size - 1 - n + many) if of else (0, size)
+                     for n, size, many, of in zip(k, b.shape, some.shape, summed)]
+            self.xp.einsum(text, some, back[tuple(slice(*ends) for ends in there)],
+                           out=c[tuple(n if of else slice(None) for n, of in zip(k, summed))])
+        return c
 
     def pieces(self, count, rows):
-        """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache; one on a GPU."""
-        size = max(count, 1) if self.name == "cupy" else max(16, PIECE_BYTES // (rows * self.dtype.itemsize))
+        """Slices that cut `count` columns into pieces of which one temporary with `rows` rows fits the cache, or a share of the
+        memory of a GPU."""
+        size = (DEVICE_BYTES if self.name == "cupy" else PIECE_BYTES) // (rows * self.dtype.itemsize)
+        size = max(16, size)
         return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
     def stacked(self, components, shape):

@@ -73,10 +73,10 @@ def magnitudes(tables, q, half, tau):
     tables = copy.copy(tables)
     tables.terms = [(*term, abs(a)) for *term, a in tables.terms]
     tables.decay = [(*term, abs(b)) for *term, b in tables.decay]
+    tables.interpolation = tuple(map(np.abs, tables.interpolation))
+    tables.neighbours = [[replace(axis, low_signs=abs(axis.low_signs), high_signs=abs(axis.high_signs)) for axis in axes]
+                         for axes in tables.neighbours]
     operations = arrays(tables)
-    operations.left, operations.right = np.abs(operations.left), np.abs(operations.right)
-    operations.neighbours = [[tuple(np.abs(part) if part is not None else None for part in axis) for axis in axes]
-                             for axes in operations.neighbours]
     out = operations.zeros()
     operations.half_step(operations.state(np.abs(q)), out, half, tau)
     return operations.host(out)

@@ -67,9 +67,9 @@ def test_interpolation_is_a_projection_in_its_seminorm(N):
         return total
     for trial in range(3):
         q = rng.standard_normal((1, N + 1, n)) * 4.0 ** np.arange(N + 1)[:, None] ** (trial > 0)
-        primal = op.operations.interpolate(op.state(q), 0, slice(0, n))[0]
+        primal = op.operations.interpreter("interpolants", 0).run({"q": q})["R"][0]
         dual = primal[:N + 1][None]          # the interpolants' own derivatives at the cells' centres
-        again = op.operations.interpolate(op.state(dual), 1, slice(0, n))[0]
+        again = op.operations.interpreter("interpolants", 1).run({"q": dual})["R"][0]
         before, after = seminorm(primal, -0.5, 0.5), seminorm(again, -0.5, 0.5)
         assert after <= before * (1 + 1e-12)
         assert after < 0.999 * before          # random data are no polynomial over two cells

@@ -9,7 +9,7 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.methods.dg.stage_program import kind_of
 from dgarray.physics.pointwise import Pointwise
-from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, reduce, stack
+from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, recursion, reduce, stack
 from dgarray.program.costs import costs, divided, passes_of
 from dgarray.program.interpreter import groups_of
 from dgarray.program.listing import listing
@@ -202,10 +202,55 @@ def test_what_jax_does_not_take(options, message):
         backends.check("jax", **options)
 
 
-def test_jax_is_for_discontinuous_galerkin():
+class Own(dg.Method):
+    """A method without programs."""
+
+
+def test_jax_is_for_methods_with_programs():
     grid, law = dg.Grid(0, 1, 8, True), dg.Acoustics(1)
-    with pytest.raises(ValueError, match="backend='jax' runs NodalDG, ModalDG and TensorDG, not Hermite"):
-        dg.Simulation(grid, law, dg.Hermite(1), initial=lambda x: (0 * x[0], 0 * x[0]), backend="jax")
+    with pytest.raises(ValueError, match="backend='jax' runs NodalDG, ModalDG, TensorDG and Hermite, not"):
+        dg.Simulation(grid, law, Own(), initial=lambda x: (0 * x[0], 0 * x[0]), backend="jax")
+
+
+LOSSY, LENS = dg.Maxwell(2, sigma=0.3), dg.Acoustics(2, sound_speed=lambda x: 1 + 0.3 * np.sin(x[0]) * np.cos(x[1]))
+LAYERS = dg.Acoustics(2, sound_speed=lambda x: 2 + np.sin(2 * np.pi * x[0]))
+
+
+@pytest.mark.parametrize("law, boundary", [
+    (LOSSY, {"left": dg.Sponge(0.3), "default": dg.pec}), (LENS, dg.wall), (LAYERS, None), (dg.Advection((1.0, 0.5)), None)],
+    ids=["lossy", "lens", "along x", "collapsed"])
+def test_programs_of_hermite_are_its_kernels(law, boundary):
+    """Array expressions, XLA and kernels make the same steps, of a grid whose rows differ."""
+    def end(**options):
+        sim = dg.Simulation(dg.Grid((0, 0), (1, 1), (7, 6), boundary is None), law, dg.Hermite(2), boundary, lambda x: tuple(
+            np.sin(2 * np.pi * (x[0] + x[1]) + i) for i in range(len(law.variables))), until=0.1, dt=0.02, **options)
+        state = sim.operator.state(sim.operator.project(sim.initial))
+        for number in range(3):
+            state = sim.operator.advance(state, 0.02 * number, 0.02)
+        return sim.operator.host(state)
+    expected = end(backend="numpy", kernels="array")
+    assert np.abs(end(backend="numpy") - expected).max() < 1e-12 * np.abs(expected).max()
+    pytest.importorskip("jax")
+    assert np.abs(end(backend="jax") - expected).max() < 1e-13 * np.abs(expected).max()
+
+
+def test_a_listing_reads_as_algorithm_4():
+    sim = dg.Simulation(dg.Grid((0, 0), (1, 1), 4), LENS, dg.Hermite(1), dg.wall, lambda x: (np.cos(x[0]), 0 * x[0], 0 * x[0]),
+                        backend="numpy", kernels="array")
+    text = sim.operator.step_text()
+    for line in ("R along x = left @ q[left corners] + right @ q[right corners]", "for k = 6, ..., 1",
+                 "L p = (1 / C of p) (-4 dvx/dx -4 dvy/dy)", "half-step 2, to the nodes\nnodes (25)"):
+        assert line in text
+
+
+def test_costs_of_a_recursion_counted_by_hand():
+    """du/dt = -2 du/dx, cubics whose first two coefficients are kept, on 50 cells, three stages: the last one needs two
+    coefficients, that before it three, the first one four, of which the derivative has three."""
+    for pruned, count in ((True, 2 + 3 + 3), (False, 3 + 3 + 3)):
+        trace = Trace()
+        R, tau = trace.input("R", (1, 4, 50), CELLS), trace.number("tau")
+        program = trace.program("series", w=recursion(R, tau, 3, 2, [(0, 0, 0, -2.0, None)], pruned=pruned))
+        assert costs(program, passes_of(program), 8)[0].flops == 2 * count * 50
 
 
 def test_several_shapes_on_a_gpu_run_by_array_expressions():

@@ -16,7 +16,7 @@ from dgarray.run.progress import Progress
 REFERENCE = [("right-hand side", ArrayStages, "update_operations"), ("limiter", LimiterArrays, "__call__"),
              ("filter", SetOperations, "filter"), ("filter", DeviceOperations, "filter"),
              ("wave speeds", SetOperations, "rate"),
-             ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step"),
+             ("admissible states", SetOperations, "all_admissible"), ("half-steps", HalfSteps, "half_step_operations"),
              ("sponges", HalfSteps, "damp")]
 FILTER = dg.ExponentialFilter(1, 4)
 

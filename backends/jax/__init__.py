@@ -1,11 +1,14 @@
 """The backend "jax": programs compiled by XLA, on the CPU, from the same recipes and expression graphs.
 
 States are NumPy's arrays, so all that looks at them between stages works as with the backend "numpy"."""
+from math import prod
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ...physics.trace import operands
+from ...program import recursion
 from ...program.interpreter import KINDS, Interpreter
 from ..arrays import ArrayBackend
 
@@ -52,6 +55,28 @@ class WithinJax:
 
     def gathered(self, array, places):
         return array[..., places]
+
+    taken = gathered
+
+    def add_derivative(self, out, factor, w, axis):
+        if axis is not None:
+            count, lead = w.shape[axis], (slice(None),) * axis
+            factors = np.arange(1, count, dtype=self.dtype).reshape(-1, *[1] * (w.ndim - 1 - axis))
+            ends = [(0, int(k == axis)) for k in range(w.ndim)]
+            w = jnp.pad(factors * w[(*lead, slice(1, None))], ends)
+        return out + factor * w
+
+    def series_product(self, a, b):
+        *counts, last = a.shape[:-1]
+        padded = jnp.pad(b, [*((n - 1, 0) for n in counts), (0, 0), (0, 0)])
+
+        def add(number, c):          # in x all terms in one loop over the numbers, else XLA would compile for long
+            i = jnp.unravel_index(number, counts) if counts else ()
+            moved = jax.lax.dynamic_slice(padded, [*(n - 1 - k for n, k in zip(counts, i)), 0, 0], b.shape)
+            for k in range(last):
+                c = c + a[(*i, k)] * jnp.pad(moved[..., :b.shape[-2] - k, :], [*[(0, 0)] * len(counts), (k, 0), (0, 0)])
+            return c
+        return jax.lax.fori_loop(0, prod(counts), add, jnp.zeros_like(b))
 
     def stacked(self, components, shape):
         return jnp.stack([jnp.broadcast_to(jnp.asarray(component, self.dtype), shape) for component in components])
@@ -104,6 +129,12 @@ class JaxProgram(Interpreter):
 
     def keep(self, number, found, arrays, own, columns):
         arrays[number] = found
+
+    def evolved(self, operation, R, tau, series):
+        def stage(number, w):
+            k = operation.stages - number
+            return recursion.stage(self.backend, operation, R, w, tau / k, series, R.shape[1])
+        return recursion.first(operation, jax.lax.fori_loop(0, operation.stages, stage, list(R)))
 
     def put(self, operation, arrays, own, columns):
         shape = self.program.values[operation.result].shape

@@ -11,10 +11,10 @@ from ..backends.cpu.dg.piece_borders import between_pieces
 from ..methods.dg.set_operations import form_of
 from ..methods.dg.stage_program import kind_of, stage
 from ..methods.dg.tensor_tables import TensorTables
-from ..program.costs import INDEX, Cost, costs, divided, passes_of
+from ..program.costs import INDEX, Cost, costs, divided, means, passes_of
 from ..stepping import LSRK54
 from .roofline_grid import grid_counts
-from .roofline_hermite import hermite_counts, paper_counts
+from .roofline_hermite import hermite_costs, paper_counts
 
 __all__ = ["bound", "ceilings", "cost", "of_the_paper", "roofline_line"]
 
@@ -51,19 +51,19 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     if tables.unit.startswith("cell"):
         return [Cost("sweeps", *grid_counts(tables, kernels, dtype, stepper, variant))]
     if tables.unit.startswith("node"):
-        return [Cost(name, *each) for name, each in hermite_counts(tables, kernels, dtype, backend, variant).items()]
+        return hermite_costs(tables, kernels, dtype, backend, variant)
     sets = tables.sets
     if program is None:
         program = partial(stage, {name: partial(form_of(each), tables=each) for name, each in sets.items()})
     else:
         program = partial(program, "stage")
-    real, on_cpu = np.dtype(dtype).itemsize, backend == "numpy"
+    programs, real, on_cpu = programs_of(program, stepper), np.dtype(dtype).itemsize, backend == "numpy"
     if kernels != "fused":
-        found = means(program, stepper, lambda program: costs(program, passes_of(program, on_cpu), real))
+        found = means(programs, lambda program: costs(program, passes_of(program, on_cpu), real))
     else:
         division = [STAGE] if on_cpu else division_of(tables, variant)
         index = 4 if all(each.elements * each.variables * each.rows < 2 ** 31 for each in sets.values()) else INDEX
-        found = means(program, stepper, lambda program: costs(
+        found = means(programs, lambda program: costs(
             program, divided(program, division), real, index, positions(sets)))
         if on_cpu:
             more = sum(at_borders(each, dtype, stepper) for each in sets.values() if isinstance(each, TensorTables))
@@ -73,17 +73,11 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     return [Cost(name, flops / tables.elements, size / tables.elements) for name, flops, size in found]
 
 
-def means(program, stepper, costs_of):
-    """The `Cost`s of all elements as means over the stages; program, costs_of: the `Program` of a kind of stage, and its costs.
-
-    At the first stage q0 is the state."""
+def programs_of(program, stepper):
+    """[(program of a kind of stage, the share of such stages)] of a stepper. At the first stage q0 is the state."""
     first, *others = stepper.stages
     rows = [first._replace(alpha=0.0, beta=first.alpha + first.beta, u=0.0, v=first.u + first.v), *others]
-    total = {}
-    for row, times in Counter(map(kind_of, rows)).items():
-        for name, *found in costs_of(program(row)):
-            total[name] = total.get(name, 0) + times / len(rows) * np.array(found)
-    return [Cost(name, *map(float, found)) for name, found in total.items()]
+    return [(program(row), times / len(rows)) for row, times in Counter(map(kind_of, rows)).items()]
 
 
 def positions(sets):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..physics.pointwise import Pointwise
 from . import operations
-from .operations import Domain, Product, Program, Put, Read, Reduction, Stack, Value
+from .operations import Domain, Product, Program, Put, Rate, Read, Recursion, Reduction, Stack, Value
 
 
 class Trace:
@@ -191,13 +191,15 @@ def every(given):
             yield from every(each)
 
 
-def product(matrix, values, axis=-2, term="product"):
-    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows."""
+def product(matrix, values, axis=-2, term="product", more=()):
+    """A matrix (row, n) applied along an axis of n entries of the values, -2 their rows; plus the same of `more`, pairs
+    (matrix, values) of the same shapes."""
     shape = list(values.shape)
-    if shape[axis] != matrix.shape[1]:
-        raise ValueError(f"{matrix!r} cannot be applied along axis {axis} of {values!r}")
-    shape[axis] = matrix.shape[0]
-    return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis), shape, values.domain)
+    for factor, array in ((matrix, values), *more):
+        if array.shape[axis] != factor.shape[1]:
+            raise ValueError(f"{factor!r} cannot be applied along axis {axis} of {array!r}")
+    shape[axis], more = matrix.shape[0], tuple((factor.read.value, array.read) for factor, array in more)
+    return values.trace.record(Product(term, -1, matrix.read.value, values.read, axis, more), shape, values.domain)
 
 
 def put(trace, lead, domain, parts, term="put"):
@@ -226,4 +228,18 @@ def reduce(how, values, axis=-2, term=None):
     return values.trace.record(Reduction(term or how, -1, values.read, how, axis), shape, values.domain)
 
 
-__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "reduce", "stack"]
+def recursion(R, tau, stages, kept, rates, over=(), names=(), pruned=True, term="w"):
+    """w after w = R + tau / k L w for k = stages, ..., 1, its first `kept` coefficients along each axis: see `Recursion`.
+
+    rates   (to, axis, of, factor, series) as of a `Rate`, but with a series itself, an array (z, y, x, column), or None
+    over    {variable: series by which L w is multiplied there}"""
+    over, rates = dict(over), list(rates)
+    reads = list(dict.fromkeys(s.read for s in (*(rate[-1] for rate in rates), *over.values()) if s is not None))
+    numbers = {read: number for number, read in enumerate(reads)}
+    rates = tuple(Rate(*which, float(factor), None if s is None else numbers[s.read]) for *which, factor, s in rates)
+    over = {variable: numbers[s.read] for variable, s in over.items()}
+    operation = Recursion(term, -1, R.read, tau.read.value, stages, kept, rates, tuple(reads), over, tuple(names), pruned)
+    return R.trace.record(operation, (len(R), *(kept for _ in R.lead[1:]), R.shape[-1]), R.domain)
+
+
+__all__ = ["Array", "Domain", "Trace", "apply", "gather", "product", "put", "recursion", "reduce", "stack"]

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import recursion
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Reduction
+from .operations import Pointwise, Product, Put, Recursion, Reduction
 
 INDEX = 8          # bytes of a number in an index list
 
@@ -57,6 +58,15 @@ def costs(program, passes, real, index=INDEX, columns=None):
                  bytes_of(program, each, real, index, columns or {})) for each in passes if each.operations]
 
 
+def means(programs, costs_of):
+    """A list of `Cost` added up by name; programs: [(a `Program`, its share)], costs_of: a function that returns its costs."""
+    total = {}
+    for program, share in programs:
+        for name, *found in costs_of(program):
+            total[name] = total.get(name, 0) + share * np.array(found)
+    return [Cost(name, *map(float, found)) for name, found in total.items()]
+
+
 def title(operations):
     """A name for operations that follow each other: their terms, or the first and the last of many; writes have no name."""
     terms = list(dict.fromkeys(operation.term for operation in operations if type(operation) is not Put))
@@ -90,15 +100,23 @@ def bytes_of(program, part, real, index, columns):
 
 
 def flops_of(program, operation):
-    """Floating-point operations of an operation; a multiply-add is 2. A matrix costs no more than its entries that are not 0,
-    nor than the two factors that its rank allows."""
+    """Floating-point operations of an operation; a multiply-add is 2."""
     size = program.values[operation.result].size
     if type(operation) is Product:
-        matrix = program.values[operation.matrix].held()
-        least = min(np.count_nonzero(matrix), np.linalg.matrix_rank(matrix) * sum(matrix.shape))
-        return 2 * size * int(least) / len(matrix)
+        matrices = [program.values[matrix] for matrix, _ in operation.pairs]
+        return 2 * size * sum(map(entries, matrices)) / matrices[0].shape[0]
     if type(operation) is Pointwise:
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
+    if type(operation) is Recursion:
+        return recursion.flops(operation) * operation.read.shape[-1]
     if type(operation) is Reduction:
         return prod(operation.read.shape)
     return prod(operation.read.shape) if type(operation) is Put and operation.how == "add" else 0
+
+
+def entries(value):
+    """Multiply-adds of a matrix for a column: its entries that are not 0, or those of the two factors that its rank allows."""
+    if value.held is None:
+        return prod(value.shape)
+    matrix = value.held()
+    return int(min(np.count_nonzero(matrix), np.linalg.matrix_rank(matrix) * sum(matrix.shape)))

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .operations import Pointwise, Product, Put, Reduction, Stack
+from . import recursion
+from .operations import Pointwise, Product, Put, Recursion, Reduction, Stack
 
 
 class Group(NamedTuple):
@@ -170,7 +171,7 @@ class Interpreter:
         array = array.reshape(*array.shape[:-2], -1)
         if gather is not None and not read.after:
             return gather(array, places)
-        array = array[places] if array.ndim == 1 else array[..., places]          # NumPy has a faster way for one axis
+        array = array[places] if array.ndim == 1 else self.backend.taken(array, places)
         return viewed(array, read.after, read.domain, False, self.places)
 
     def together(self, reads):
@@ -198,11 +199,14 @@ class Interpreter:
     # The kinds of operations.
 
     def product(self, operation, arrays, own, columns):
-        values, axis = self.seen(operation.read, arrays, columns, own), operation.axis
-        shape = values.shape
-        before, after = shape[:axis], shape[axis + 1:]
-        found = self.backend.product(arrays[operation.matrix], values.reshape(-1, shape[axis], prod(after)))
-        self.keep(operation.result, found.reshape(*before, found.shape[1], *after), arrays, own, columns)
+        total = None
+        for matrix, read in operation.pairs:
+            values = self.seen(read, arrays, columns, own)
+            before, after = values.shape[:operation.axis], values.shape[operation.axis + 1:]
+            values = values.reshape(-1, values.shape[operation.axis], prod(after))
+            found = self.backend.product(arrays[matrix], values)
+            total = found if total is None else total + found
+        self.keep(operation.result, total.reshape(*before, total.shape[1], *after), arrays, own, columns)
 
     def given(self, what, arrays, columns, own):
         """What a pointwise function gets for an argument: a `Read`, a list for its components or a dict for its fields."""
@@ -243,6 +247,14 @@ class Interpreter:
         values = self.seen(operation.read, arrays, columns, own)
         found = self.backend.reduced(operation.how, values, operation.axis)
         self.keep(operation.result, found, arrays, own, columns)
+
+    def recursion(self, operation, arrays, own, columns):
+        R, *series = (self.seen(each, arrays, columns, own) for each in (operation.read, *operation.series))
+        w = self.evolved(operation, R, arrays[operation.tau], series)
+        self.keep(operation.result, Components(w, w[0].shape), arrays, own, columns)
+
+    def evolved(self, operation, R, tau, series):
+        return recursion.evolved(self.backend, operation, R, tau, series)
 
 
 def as_one(reads):
@@ -294,4 +306,4 @@ class Components(NamedTuple):
 
 
 KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Stack: Interpreter.stack,
-         Reduction: Interpreter.reduction}
+         Reduction: Interpreter.reduction, Recursion: Interpreter.recursion}

@@ -1,6 +1,6 @@
 """A program as text: one line for each operation, as a formula, in the order in which they are done."""
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Stack
+from .operations import Pointwise, Product, Put, Recursion, Stack
 
 
 def listing(program):
@@ -9,7 +9,9 @@ def listing(program):
     width = max(len(operation.term) for group in groups for operation in group.operations)
     for group in groups:
         lines.append(f"{group.domain.name} ({group.domain.count})" if group.domain else "everywhere")
-        lines += [f"  {operation.term.ljust(width)} = {formula(program, operation)}" for operation in group.operations]
+        for operation in group.operations:
+            first, *others = formula(program, operation).split("\n")
+            lines += [f"  {operation.term.ljust(width)} = {first}", *(f"  {' ' * width}   {line}" for line in others)]
     return [*lines, *(f"{name} = {seen(program, read)}" for name, read in program.outputs.items())]
 
 
@@ -17,7 +19,7 @@ def formula(program, operation):
     """What an operation computes, in words of its operands."""
     if type(operation) is Product:
         along = "" if operation.axis == -2 else ", along lines"
-        return f"{program.values[operation.matrix].name} @ {seen(program, operation.read)}{along}"
+        return " + ".join(f"{program.values[matrix].name} @ {seen(program, read)}" for matrix, read in operation.pairs) + along
     if type(operation) is Pointwise:
         return f"{operation.function.name}({', '.join(given(program, *each) for each in used(operation))})"
     if type(operation) is Put:
@@ -25,7 +27,26 @@ def formula(program, operation):
         return f"{seen(program, operation.read)} at [{program.values[operation.index].name}]{how}"
     if type(operation) is Stack:
         return f"stack({', '.join(dict.fromkeys(seen(program, part) for part in operation.parts))})"
+    if type(operation) is Recursion:
+        return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
+                          f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
     return f"{operation.how} of rows of {seen(program, operation.read)}"
+
+
+def rates_of(program, operation):
+    """Lines with the rates of change L of a recursion, as formulas; x, y, z in units of the cell."""
+    names, lines, d = operation.names, [], len(operation.read.shape) - 2
+    series = [seen(program, read) for read in operation.series]
+    for i, name in enumerate(names):
+        terms = []
+        for rate in operation.rates:
+            if rate.to == i:
+                of = names[rate.of] if rate.series is None else f"({series[rate.series]}) {names[rate.of]}"
+                of = of if rate.axis is None else f"d{of}/d{'xyz'[d - 1 - rate.axis]}"
+                terms.append(f"{rate.factor:+.6g} {of}")
+        found = " ".join(terms) or "0"
+        lines.append(f"L {name} = " + (f"({series[operation.over[i]]}) ({found})" if i in operation.over else found))
+    return lines
 
 
 def used(operation):

@@ -58,17 +58,23 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Product:
-    """result = a matrix applied along an axis of what is read, -2 the rows, -3 the axis before."""
+    """result = a matrix applied along an axis of what is read, -2 the rows, -3 the axis before, and the same of `more`, pairs
+    (matrix, read), added to it."""
 
     term: str
     result: int
     matrix: int
     read: Read
     axis: int
+    more: tuple = ()
+
+    @property
+    def pairs(self):
+        return (self.matrix, self.read), *self.more
 
     @property
     def reads(self):
-        return [Read(self.matrix, (), None, (), None), self.read]
+        return [each for matrix, read in self.pairs for each in (Read(matrix, (), None, (), None), read)]
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,53 @@ class Reduction:
     @property
     def reads(self):
         return [self.read]
+
+
+class Rate(NamedTuple):
+    """A term of a rate of change L: L w has in variable `to` factor d(s w_of)/dxi_axis, or factor s w_of where axis is None.
+
+    axis     counted among those of coefficients, (z, y, x)
+    series   number of s among the recursion's series; None: s = 1"""
+
+    to: int
+    axis: int | None
+    of: int
+    factor: float
+    series: int | None = None
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """result = w after w = R + tau / k L w for k = stages, ..., 1, a Taylor series in time of polynomials in space.
+
+    What is read is R (variable, z, y, x, column), coefficients of xi_z^j_z xi_y^j_y xi_x^j_x; fewer axes in fewer dimensions.
+    Of the last w the first `kept` coefficients along each axis are the result.
+
+    tau      number of the value with the time;  rates: the terms of L;  names: of the variables
+    series   `Read`s of power series in space (z, y, x, column), whose other coefficients are 0
+    over     {variable: number of the series by which L w is multiplied there}
+    pruned   leave out coefficients of w that no later stage needs"""
+
+    term: str
+    result: int
+    read: Read
+    tau: int
+    stages: int
+    kept: int
+    rates: tuple
+    series: tuple
+    over: dict = field(hash=False)
+    names: tuple = ()
+    pruned: bool = True
+
+    @property
+    def reads(self):
+        return [self.read, Read(self.tau, (), None, (), None), *self.series]
+
+    def needed(self, k):
+        """How many coefficients of w along each axis the stages after the one with this k need."""
+        whole = self.read.shape[1]
+        return min(whole, self.kept + k - 1) if self.pruned else whole
 
 
 @dataclass(frozen=True)

@@ -119,13 +119,8 @@ class HermiteFused(HalfSteps):
         law = {} if self.tables.systems else {"the law in units of the cell, whose factors the series has": rates(self.tables)}
         return law | {"half-step": self.source.text()}
 
-    def stage_operations(self, q, out, k, q0, row, number=0):
-        half = int(row.c > 0)
-        found = [self.operation(kernel, q, out, half) for kernel in self.kernels]
-        if half and self.tables.layers:
-            found.append(Operation("sponges", lambda: self.damp(out, self.dt), reads=("new state",),
-                                   writes={"new state": out.nbytes}))
-        return found
+    def half_step_operations(self, q, out, half):
+        return [self.operation(kernel, q, out, half) for kernel in self.kernels]
 
     @property
     def kernels(self):

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....methods.hermite.half_steps import HalfSteps
+from ....methods.operation import Operation
 from ..dg.operations import Arriving
 from .source import source
 from .tuning import choose
@@ -47,7 +48,6 @@ class HermiteCuda(HalfSteps):
                         for name in KERNELS[self.variant]}
         self.polynomials = backend.zeros(per_plane * self.planes if two else 0)
         self.around, self.signs = zip(*(self._around(axes) for axes in tables.neighbours))
-        self._maps = None, None
 
     @property
     def fused(self):
@@ -76,16 +76,12 @@ class HermiteCuda(HalfSteps):
     def fetch(self, q):
         return Arriving(self.device.fetch(q), lambda values: values.reshape(*values.shape[:2], -1))
 
-    def half_step(self, q, out, half, tau):
+    def half_step_operations(self, q, out, half):
         if self.choice is None:
-            super().half_step(q, out, half, tau)
-            return
-        self.advance(q, out, half, tau, 0, 1 if self.tables.dim == 1 else self.tables.targets[half][-1])
-
-    def rows_at_a_time(self, count):
-        """Rows that the array expressions work on at a time: as many as memory allows, since one does not fill the device."""
-        row = self.tables.variables * self.shape.ends ** self.tables.dim * self.tables.elements // self.tables.grid.nodes[-1]
-        return max(1, min(count, ROOM // 4 // (row * self.backend.dtype.itemsize)))
+            return super().half_step_operations(q, out, half)
+        end = 1 if self.tables.dim == 1 else self.tables.targets[half][-1]
+        return [Operation("half-step", lambda: self.advance(q, out, half, self.dt / 2, 0, end), None, ("state",),
+                          {"new state": out.nbytes}, kernel=True)]
 
     def advance(self, q, out, half, tau, first, end):
         """The half-step to the targets from `first` to `end` along the last axis, stretch by stretch; in 1D from 0 to 1 means
@@ -107,7 +103,7 @@ class HermiteCuda(HalfSteps):
             "interpolate": (q, self.polynomials, *inputs[2:], *sizes, np.int32(depth)),
             "evolve": (self.polynomials, out, real(tau), *sizes),
             "monolithic": (*inputs, real(tau), *sizes, np.int32(depth)),
-            "collapsed": (*inputs, self.maps(tau) if self.variant == "collapsed" else None, *sizes, np.int32(depth))}
+            "collapsed": (*inputs, self.flat_maps(tau) if self.variant == "collapsed" else None, *sizes, np.int32(depth))}
         for name in KERNELS[self.variant]:
             stretches = -(-(end - first) // (1 if name == "evolve" else depth))
             blocks = groups * stretches * (self.tables.variables // shape.of_block(name))
@@ -118,7 +114,7 @@ class HermiteCuda(HalfSteps):
         """Planes of targets that a block goes through: the variant's depth, less if the device would not be filled."""
         return max(1, min(self.choice.depth, planes, blocks * planes // (FULL * self.device.multiprocessors)))
 
-    def maps(self, tau):
+    def flat_maps(self, tau):
         """The maps of a collapsed half-step of length tau: flat, (variable, axis, output, inputs low then high)."""
         if self._maps[0] != tau:
             self._maps = tau, self.backend.array(np.concatenate(self.tables.collapsed(tau), axis=-1).reshape(-1))

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 
+from ....methods.hermite.half_step_program import half_step
 from ....methods.hermite.half_steps import HalfSteps
 from ..dg import tuning, variant_table, variant_trials
 from ..dg.tuning import FIRST_RUN, MEMORY, SECONDS
@@ -134,9 +135,9 @@ class Bench:
         self.q[...] = (backend.array(rng.uniform(0.5, 1.5, along)) * backend.array(rng.standard_normal(across))).reshape(shape)
         middle = (self.first + self.end) // 2
         self.row = slice(middle, middle + 1) if d > 1 else slice(0, tables.grid.cells[0])
-        reference = HalfSteps(backend, tables)
-        wanted = reference.evolve(reference.interpolate(self.q, 0, self.row), 0, self.row, self.tau)
-        self.wanted = backend.host(wanted).reshape(*shape[:2], *wanted.shape[1 + d:])
+        reference = backend.interpreter(half_step(tables, 0, rows=self.row), {})
+        wanted = reference.run({"q": self.q.reshape(*shape[:2], -1), "tau": self.tau})["out"]
+        self.wanted = backend.host(wanted).reshape(*shape[:2], -1, *tables.targets[0][-2::-1])
         # The terms of the series cancel: the sum of their absolute values grows with the order like 2^(dim order).
         self.tolerance = 8 * 2.0 ** (d * tables.order) * np.finfo(backend.dtype).eps * np.abs(self.wanted).max()
 

@@ -36,6 +36,7 @@ class Hermite(Method):
     Raises ValueError for values that are not allowed.
     Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016."""
 
+    programs = True
     order: int = 3
     stages: int | None = None
     variant: str | None = None

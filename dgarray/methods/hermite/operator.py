@@ -9,6 +9,7 @@ from ...physics.trace import TraceError
 from ..array_operator import ArrayOperator
 from ..check import Check
 from .fit import fitted
+from .half_step_program import step_text
 from .half_steps import HalfSteps
 
 
@@ -21,6 +22,9 @@ class HermiteOperator(ArrayOperator):
             tables.speeds = backend.messages.largest(tables.speeds)
         super().__init__(problem, method, tables.build(), backend.operations(HalfSteps, tables), backend)
         self.put = self.operations.put
+
+    def step_text(self):
+        return step_text(self.tables, self.operations.collapsed, super().step_text())
 
     row_axis = -1          # nodes lie one after the other, row by row
 

@@ -25,10 +25,9 @@ class Neighbours:
     low_signs: np.ndarray
     high_signs: np.ndarray
 
-    @property
-    def mirrors(self):
-        """Whether any source node is a mirror image, or zero."""
-        return bool((self.low_signs != 1).any() or (self.high_signs != 1).any())
+    def part(self, some):
+        """Those of some targets, a slice."""
+        return Neighbours(self.low[some], self.high[some], self.low_signs[..., some], self.high_signs[..., some])
 
 
 class HermiteTables:
@@ -93,6 +92,12 @@ class HermiteTables:
     @cached_property
     def layers(self):
         return [self.layer(*self.grid.boundaries[name], sponge) for name, sponge in self.sponges.items()]
+
+    @cached_property
+    def near(self):
+        """For each of the `layers`, the slice of nodes along its axis in it; empty where this part of the grid has none."""
+        inside = [np.flatnonzero(rates.any(axis=0)) for _, rates in self.layers]
+        return [slice(int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else slice(0, 0) for nodes in inside]
 
     def places(self, half):
         """Coordinates x, y, z of the target nodes of a half-step, arrays that broadcast to (z, y, x)."""
