@@ -14,8 +14,8 @@ def held(root, kind=np.ndarray, seen=None):
     while todo:
         name, value = todo.pop(0)
         is_array = isinstance(value, kind)
-        while is_array and isinstance(getattr(value, "base", None), kind):
-            value = value.base
+        if is_array:
+            value = owner(value, kind)
         if id(value) in seen:
             continue
         seen[id(value)] = value          # it stays alive, so that no other object gets its number
@@ -28,3 +28,10 @@ def held(root, kind=np.ndarray, seen=None):
         elif hasattr(value, "__dict__") and (value is root or type(value).__module__.split(".")[0] in OURS):
             todo += [(f"{name}.{key}".lstrip("."), v) for key, v in vars(value).items()]
     return found
+
+
+def owner(array, kind):
+    """The array that owns the memory of an array. `as_strided` puts an object between a view and the array that it views."""
+    base = getattr(array, "base", None)
+    base = base if isinstance(base, kind) else getattr(base, "base", None)
+    return owner(base, kind) if isinstance(base, kind) else array

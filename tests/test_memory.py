@@ -64,6 +64,11 @@ def orders(n, **options):
     return dg.Simulation(mesh, dg.Euler(3), method, initial=gas, **options)
 
 
+def hanging(n, **options):
+    mesh = dg.rectangle(cells=(n, n), shape="quadrilateral").with_regions({"core": lambda x: x[0] < 0.5}).refined("core")
+    return dg.Simulation(mesh, dg.Acoustics(2), dg.TensorDG(3), dg.wall, waves, **options)
+
+
 def hermite(n, **options):
     law = dg.Acoustics(2, sound_speed=layers)
     return dg.Simulation(dg.Grid((0, 0), (1, 1), n), law, dg.Hermite(2), dg.wall, waves, **options)
@@ -105,8 +110,9 @@ def own(n, **options):
 @pytest.mark.parametrize("problem, cells, kernels, dtype", [
     (nodal, 110, "array", "float64"), (nodal, 110, "fused", "float32"), (media, 180, "fused", "float64"),
     (limited, 220, "fused", "float64"), (limited, 220, "array", "float64"), (shocks, 120, "fused", "float64"),
-    (orders, 16, "array", "float64"), (orders, 16, "fused", "float64"), (hermite, 200, "array", "float32"),
-    (volumes, 600, "array", "float64"), (volumes, 600, "fused", "float64"), (own, 800, "array", "float64")])
+    (orders, 16, "array", "float64"), (orders, 16, "fused", "float64"), (hanging, 90, "fused", "float64"),
+    (hermite, 200, "array", "float32"), (volumes, 600, "array", "float64"), (volumes, 600, "fused", "float64"),
+    (own, 800, "array", "float64")])
 def test_plan_is_what_a_run_takes(problem, cells, kernels, dtype):
     """From parts of the problem: it is larger than both."""
     sim = problem(cells, kernels=kernels, dtype=dtype, **ON_CPU)

@@ -1,4 +1,6 @@
 """Programs: what the vocabulary of recipes records, how the interpreter performs it, what it costs, and how it reads."""
+from math import prod
+
 import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
@@ -8,7 +10,7 @@ from dgarray import backends
 from dgarray.methods.dg.stage_program import kind_of
 from dgarray.physics.pointwise import Pointwise
 from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, recursion, reduce, stack
-from dgarray.program.costs import costs
+from dgarray.program.costs import costs, divided, passes_of
 from dgarray.program.interpreter import groups_of
 from dgarray.program.listing import listing
 from dgarray.program.operations import Put
@@ -111,9 +113,32 @@ def test_costs_counted_by_hand():
     trace, q, _ = recorded()
     D = trace.constant("D", MATRIX.shape, None, lambda: MATRIX)
     program = trace.program("product", a=product(D, q + q))
-    (on_cpu,), (on_gpu,) = costs(program, 8), costs(program, 8, in_cache=False)
+    (on_cpu,), (on_gpu,) = (costs(program, passes_of(program, in_cache), 8) for in_cache in (True, False))
     assert on_cpu.flops == on_gpu.flops == 2 * 4 * 50 + 2 * 2 * 3 * 4 * 50
-    assert on_cpu.bytes == 8 * (2 * 4 * 50 + 12 + 2 * 3 * 50) and on_gpu.bytes == on_cpu.bytes + 2 * 8 * 2 * 4 * 50
+    assert on_cpu.bytes == 8 * (2 * 4 * 50 + 2 * 3 * 50) and on_gpu.bytes == on_cpu.bytes + 2 * 8 * 2 * 4 * 50
+
+
+def test_costs_of_kernels_counted_by_hand():
+    """Two passes hand over the sum; a matrix of rank 1 is a product of two, and zeros of a matrix cost nothing."""
+    for matrix, entries in ((np.ones((5, 4)), 4 + 5), (np.eye(5, 4), 4)):
+        trace, q, _ = recorded()
+        program = trace.program("product", a=product(trace.constant("D", (5, 4), None, lambda matrix=matrix: matrix), q + q))
+        first, second = costs(program, divided(program, [("before", ("sum",)), ("after", "")]), 4)
+        assert (first.name, first.flops, first.bytes) == ("before", 2 * 4 * 50, 2 * 4 * 2 * 4 * 50)
+        assert (second.name, second.flops, second.bytes) == ("after", 2 * 2 * entries * 50, 4 * 2 * (4 + 5) * 50)
+
+
+def test_lists_of_what_stays_in_a_pass_cost_nothing():
+    """Places are read where neighbours are; those of the faces' results are known to the pass that has them all."""
+    trace, q, places = recorded()
+    found = put(trace, (2, 4), q.domain, [(places, gather(q, places), "set")], "faces")
+    program = trace.program("faces", a=found + q)
+    (whole,) = costs(program, divided(program, [("all", "")]), 8, 4)
+    faces, rest = costs(program, divided(program, [("faces", ("faces",)), ("rest", "")]), 8, 4)
+    values, lists = 8 * 2 * 4 * 50, 4 * prod(places.shape)
+    assert whole.bytes == 2 * values + lists                                # q and the result
+    read = min(values, 2 * 8 * prod(places.shape))
+    assert faces.bytes == read + 2 * 8 * prod(places.shape) + lists and rest.bytes == 3 * values
 
 
 def sound(method, mesh, **options):
@@ -225,7 +250,7 @@ def test_costs_of_a_recursion_counted_by_hand():
         trace = Trace()
         R, tau = trace.input("R", (1, 4, 50), CELLS), trace.number("tau")
         program = trace.program("series", w=recursion(R, tau, 3, 2, [(0, 0, 0, -2.0, None)], pruned=pruned))
-        assert costs(program, 8)[0].flops == 2 * count * 50
+        assert costs(program, passes_of(program), 8)[0].flops == 2 * count * 50
 
 
 def test_several_shapes_on_a_gpu_run_by_array_expressions():

@@ -22,7 +22,7 @@ from .attempts import Attempts, rounded
 from .busy import load, remarks
 from .machine import machine
 from .problem import Problem, SetsProblem, ceiling, of_case
-from .roofline import Operation, bound, ceilings, limit, of_the_paper
+from .roofline import Cost, bound, ceilings, limit, of_the_paper
 from .tables import table
 
 __all__ = ["Problem", "bench", "held", "rounded", "table"]
@@ -296,7 +296,7 @@ def row(name, problem, limits, quick, target=None):
     updates = problem.dofs * problem.stages
     best, at_bound = updates / min(times), problem.dofs / tables.elements / bound(least, most)
     flops, size = sum(o.flops for o in counts), sum(o.bytes for o in counts)
-    whole = Operation("stage", sum(o.flops for o in least), sum(o.bytes for o in least))
+    whole = Cost("stage", sum(o.flops for o in least), sum(o.bytes for o in least))
     paper, stage = of_the_paper(tables, counts), min(times) / problem.stages
     share = {"paper": {"flops_per_element_stage": sum(o.flops for o in paper),
                        "share_of_bound": bound(paper, most) * tables.elements / stage}} if paper else {}
@@ -313,7 +313,7 @@ def operations(problem, counts, limits, stage, quick):
     """[dict for each operation of a stage]: its seconds on all elements, operations and bytes per element, and the seconds that
     the ceilings allow at least.
 
-    counts: list of `roofline.Operation`;  stage: seconds of a whole stage"""
+    counts: list of `Cost`;  stage: seconds of a whole stage"""
     elements, found = problem.tables.elements, []
     threads, seconds = problem.seconds([o.name for o in counts], stage, quick)
     most = problem.ceilings(limits, threads)

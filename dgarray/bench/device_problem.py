@@ -6,7 +6,7 @@ from ..methods.finite_volume.sweeps import Sweeps
 from ..methods.hermite.half_steps import HalfSteps
 from ..stepping import LSRK54
 from .problem import Problem
-from .roofline import Operation, cost, variant_of
+from .roofline import Cost, cost, variant_of
 
 SECONDS = {"row": 1.0, "part": 0.1}      # how long to measure a row and a part of a stage
 WARM_UP = 4                              # steps after which the CUDA graphs of a run have been captured
@@ -50,13 +50,14 @@ class DeviceProblem(Problem):
         """What the operations of a stage cost. The array expressions of Hermite's method count as one operation, because they
         alternate between interpolation and evolution row by row."""
         found = cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper, "cupy",
-                     variant_of(self.operator.operations))
+                     variant_of(self.operator), self.operator.program)
         if isinstance(self.operator.operations, HalfSteps) and len(found) > 1:
-            return [Operation("half-step", sum(o.flops for o in found), sum(o.bytes for o in found))]
+            return [Cost("half-step", sum(o.flops for o in found), sum(o.bytes for o in found))]
         return found
 
     def least(self):
-        return cost(self.operator.tables, "fused", self.operator.backend.dtype, self.stepper, "cupy")
+        return cost(self.operator.tables, "fused", self.operator.backend.dtype, self.stepper, "cupy",
+                    program=self.operator.program)
 
     def ceilings(self, limits, threads):
         return limits[ceiling(self.operator.backend.dtype)]

@@ -59,7 +59,7 @@ def bench(cases=None, quick=False, progress=None, orders=ORDERS, dtypes=DTYPES, 
     cpu        whether to measure the same problems on this machine's processor too
     A rate is the number of DOF updates of all variables per second in whole steps: LSRK54 with five evaluations, or the stepper
     of a case; a step is one CUDA graph if the variant allows it. For every variant and for the array kernels the bound is that
-    of one kernel that moves every array once and visits each face from both sides: see `roofline.cost`.
+    of one kernel that moves every array once: see `roofline.cost`.
     Result: machine, ceilings, rows (see `cpu.row`) with the variant used, and with the array kernels for comparison; for the
     own list also cpu (the same problem on this machine's processor), ratios, families, variants, scaling, setup, memory;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured. The rows of

@@ -1,4 +1,4 @@
-"""Operations and bytes of the CPU kernels of Hermite's method for a cell and half-step, counted from the tables."""
+"""Operations of the CPU kernels of Hermite's method for a cell and half-step, counted from the tables."""
 from itertools import product
 
 import numpy as np
@@ -8,29 +8,25 @@ from ..backends.cpu.hermite.recursion import Recursion
 from ..backends.cpu.hermite.series import chosen
 
 
-def counts(tables, dtype, variant, pruned=None):
-    """{kernel: (floating-point operations, bytes)} for a cell and half-step; a multiply-add counts 2.
+def counts(tables, variant, pruned=None):
+    """{kernel: floating-point operations} for a cell and half-step; a multiply-add counts 2.
 
     tables     `dgarray.methods.hermite.tables.HermiteTables`
     variant    "two-kernel", which has the kernels "interpolation" and "evolution", or another, which has one kernel of its name
     pruned     whether coefficients that the result does not need are skipped; None: as the method says
-    Operations are those of a cell inside the grid, without SIMD lanes beyond the end of a row; a face between two cells is
-    interpolated once.
-    Bytes are those that must be moved: the state read and written, the interpolants between two kernels, and the series of
-    coefficients that vary."""
+    They are those of a cell inside the grid, without SIMD lanes beyond the end of a row; a face between two cells is
+    interpolated once."""
     d, n, V = tables.dim, tables.order + 1, tables.variables
-    m, state, real = 2 * n, V * n ** d, np.dtype(dtype).itemsize
+    m = 2 * n
     if variant == "collapsed":
-        return {variant: (V * d * n ** (d - 1) * n * (2 * 2 * n - 1), 2 * state * real)}
+        return {variant: V * d * n ** (d - 1) * n * (2 * 2 * n - 1)}
     left = tables.interpolation[0]
     column = 2 * n + 2 * np.count_nonzero(left) - len(left)         # sums and differences, then products
     columns = sum(n ** (d - 1 - k) * m ** k for k in range(d))      # a face along y, then x; the cell along z
-    interpolation, evolution = V * columns * column, series(tables, pruned, variant) + state
-    read = coefficients(ProductSeries(tables, pruned)) * real if tables.systems else 0
+    interpolation, evolution = V * columns * column, series(tables, pruned, variant) + V * n ** d
     if variant == "monolithic":
-        return {variant: (interpolation + evolution, 2 * state * real + read)}
-    moved = (state + V * m ** d) * real
-    return {"interpolation": (interpolation, moved), "evolution": (evolution, moved + read)}
+        return {variant: interpolation + evolution}
+    return {"interpolation": interpolation, "evolution": evolution}
 
 
 def of_the_paper(tables):
@@ -51,12 +47,6 @@ def series(tables, pruned=None, variant="monolithic"):
     if tables.systems:
         return products(ProductSeries(tables, pruned))
     return chosen(Recursion(tables, variant), tables.stages, pruned).operations()
-
-
-def coefficients(series):
-    """Numbers in the series of all varying coefficients, per target of a half-step; of the half that has more."""
-    return max(sum(np.prod(extent) * np.prod(np.shape(values[half])[series.d:]) for values, extent in zip(
-        series.given, series.extents)) / np.prod(series.targets[half]) for half in (0, 1))
 
 
 def products(series):

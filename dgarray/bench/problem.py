@@ -1,11 +1,10 @@
 """What the benchmark times: a discretised problem with the arrays of a run, its steps and the parts of a stage."""
 from time import perf_counter
-from types import SimpleNamespace
 
 import numpy as np
 
 from ..stepping import LSRK54, registers
-from .roofline import ceilings, cost, cost_of_sets
+from .roofline import ceilings, cost
 
 SECONDS = 2.0                   # how long a row is measured
 
@@ -62,11 +61,11 @@ class Problem:
         return len(self.stepper.stages)
 
     def counts(self):
-        """The costs of the operations of a stage, a list of `roofline.Operation`."""
-        return cost(self.tables, self.kernels, self.operator.backend.dtype, self.stepper)
+        """The costs of the operations of a stage, a list of `Cost`."""
+        return cost(self.tables, self.kernels, self.operator.backend.dtype, self.stepper, program=self.operator.program)
 
     def least(self):
-        """The costs from which the bound follows, a list of `roofline.Operation`."""
+        """The costs from which the bound follows, a list of `Cost`."""
         return self.counts()
 
     def ceilings(self, limits, threads):
@@ -95,23 +94,13 @@ class SetsProblem(Problem):
         self.operator, self.stepper, self.dofs = operator, stepper, operator.dofs
         if initial is None:
             initial = operator.project(lambda x: tuple(np.cos(5 * x[0] + v) for v, _ in enumerate(operator.law.variables)))
-        orders = [each.method.order for each in operator.sets]
-        self.tables_of_all = SimpleNamespace(elements=operator.mesh.cell_count, law=operator.law, unit="element and stage",
-                                             order=orders[0] if len(set(orders)) == 1 else orders)
         self.state = operator.state(initial)
         self.first_step = self.step()
-
-    @property
-    def tables(self):
-        return self.tables_of_all
 
     def step(self):
         start = perf_counter()
         self.state = self.operator.advance(self.state, 0.0, 1e-9)
         return perf_counter() - start
-
-    def counts(self):
-        return cost_of_sets(self.operator.operators.values(), self.operator.backend.dtype, self.stepper)
 
 
 def ceiling(dtype, threads):

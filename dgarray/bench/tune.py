@@ -104,7 +104,7 @@ def tune(backend, tables, quick=False, progress=None, limits=None, each=None):
     each      of nodal DG: function called with (variant, seconds of a stage) after each variant; see `tuning.tune`
     Result: device, problem, setting, elements, file, default (variant), ranking [(variant, seconds, share of the bound)].
     Seconds are those of a stage, of Hermite's method of a half-step, of finite volumes of a step. The bound is that of a single
-    kernel which visits each face from both sides; of the other methods see `tune_hermite` and `tune_grid`.
+    kernel; of the other methods see `tune_hermite` and `tune_grid`.
     Raises RuntimeError if no variant works or fits the device, MemoryError if memory is too short to time variants."""
     device, limits = backend.device, limits or ceilings(backend.device, backend.dtype)
     if isinstance(tables, HermiteTables):

@@ -148,21 +148,18 @@ def live_picture(sim, options):
 def roofline(sim):
     """One line: operations, bytes, and the share of this machine's bound that the run reached; empty where they are not
     counted."""
-    from ..bench.roofline import ceilings, cost, cost_of_sets, roofline_line, variant_of
-    operator, dtype, on_device = sim.operator, sim.report["dtype"], sim.backend.name == "cupy"
-    tables, sets = operator.tables, getattr(operator, "operators", None)
-    if tables is None and (sets is None or on_device):
+    from ..bench.roofline import ceilings, cost, roofline_line, variant_of
+    operator, dtype, stepper = sim.operator, sim.report["dtype"], sim.stepper
+    tables, program, kernels = operator.tables, operator.program, sim.report["kernels"]
+    if tables is None:
         return ""
-    if sets:
-        found = cost_of_sets(list(sets.values()), dtype, sim.stepper)
-        return roofline_line(sim.report, found, "element and stage", ceilings(dtype, sim.backend.threads))
-    if not on_device:
-        found = cost(tables, sim.report["kernels"], dtype, sim.stepper)
+    if sim.backend.name != "cupy":
+        found = cost(tables, kernels, dtype, stepper, program=program)
         return roofline_line(sim.report, found, tables.unit, ceilings(dtype, sim.backend.threads))
     from ..backends.cuda.ceilings import ceilings as of_device
     from ..backends.cuda.device import Device
-    found = cost(tables, sim.report["kernels"], dtype, sim.stepper, "cupy", variant_of(operator.operations))
-    least = cost(tables, "fused", dtype, sim.stepper, "cupy")
+    found = cost(tables, kernels, dtype, stepper, "cupy", variant_of(operator), program)
+    least = cost(tables, "fused", dtype, stepper, "cupy", program=program)
     device = getattr(sim.backend, "device", None) or Device()
     return roofline_line(sim.report, found, tables.unit, of_device(device, dtype), least)
 

@@ -1,5 +1,5 @@
 """Hanging nodes: faces of quadrilaterals and hexahedra that meet 2 or 4 faces of half their size."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -99,3 +99,11 @@ def settled(mesh, points):
         if gap <= 1e-14 * np.abs(points).max():
             break
     return points
+
+
+def joined(mesh, cut):
+    """The mesh, a part of another one, with the hanging nodes among the faces of its boundary `cut`, which they leave."""
+    rows, number = mesh.boundaries[cut], (len(mesh.cell_shape.faces), 1)
+    found = find(mesh, rows)
+    left = ~np.isin(rows @ number, found.sides @ number)
+    return replace(mesh, hanging=found, boundaries={**mesh.boundaries, cut: rows[left]})

@@ -48,7 +48,8 @@ class OnRanks(Operator):
         super().__init__(problem, inner.backend)
         self.method, self.inner, self.messages, self.one, self.stepper = method, inner, messages, inner.one, inner.stepper
 
-    for _name in ("tables", "operations", "kernels", "array_expressions", "work", "variant", "stage_count", "search"):
+    for _name in ("tables", "program", "operations", "kernels", "array_expressions", "work", "variant", "stage_count",
+                  "search"):
         locals()[_name] = property(lambda self, name=_name: getattr(self.inner, name))
     del _name
     writes = property(lambda self: self.messages.part == 0)

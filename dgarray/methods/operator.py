@@ -42,7 +42,8 @@ class Operator:
     method             the method that has made this operator
     search             how the largest step is searched for; None: it is not
     check_every        steps between two checks of the state; more than one where a check waits for a device
-    tables             the sizes from which the roofline model counts operations and bytes; None: there is no count
+    tables             the sizes of the problem;  program(name, *options): the program of its "stage", as the functions of
+                       `dgarray.methods.dg.stage_program`: the roofline model adds it up; None: there is no count
     own                which of the places of `here` are this process's own, (place,); None: all
     halo               what renews the copies of other parts' rows of a grid within a step, a `dgarray.methods.halo.Halo`;
                        None: nothing does
@@ -53,6 +54,7 @@ class Operator:
     method: Any = None
     stepper: Any = None
     tables: Any = None
+    program: Any = None
     search: Any = None
     halo: Any = None
     own: Any = None

@@ -43,10 +43,10 @@ def measured(sim):
         threads = sim.backend.threads // samples[0].threads if phase in BY_BLOCKS else 1
         transient[phase] = tuple(int(line([(each.places, each.beside[phase][place]) for each in samples], whole, threads))
                                  for place in (0, 1))
-    if search is not None:          # its memory grows with the elements that it works on
-        took = search.beside["time step"]
-        transient["time step"] = tuple(there + size * search.searched // search.places
-                                       for there, size in zip(transient["time step"], took))
+    if search is not None:          # its memory grows with the unknowns that it works on
+        state = sum(found.get("state and registers", 0) for found in kept) / search.state * search.searched / whole
+        transient["time step"] = tuple(int(there + size * state) for there, size in zip(
+            transient["time step"], search.beside["time step"]))
     snapshot = int(line([(each.places, each.snapshot) for each in samples], whole))
     return Plan(*kept, transient, snapshot, len(sim.law.variables))
 
@@ -127,6 +127,7 @@ class Sample:
 
     sizes      see `Method.sizes`;  places: number of elements or nodes
     held       of the host and the device: {(part, what): bytes} of the arrays that stay
+    state      bytes of the state and registers among them
     beside     {phase: (host, device)} the most bytes in addition in each phase
     searched   number of places on which the run searches for the largest step
     snapshot   bytes of a snapshot
@@ -158,6 +159,7 @@ class Sample:
         kinds = [np.ndarray] + [type(backend.zeros((1,)))] * (backend.name == "cupy")
         self.held = [self.holdings(sim, loop, kind, seen if kind is np.ndarray else {}) for kind in kinds]
         self.held += [{}] * (2 - len(kinds))
+        self.state = sum(size for found in self.held for (_, what), size in found.items() if what == "state and registers")
         total = [sum(found.values()) for found in self.held]
         self.beside = {phase: [int(peak - kept) for peak, kept in zip(peaks, total)] for phase, peaks in self.peaks.items()}
 
@@ -192,6 +194,9 @@ class Sample:
         store = store_of(sim.layout(), dtype=sim.backend.dtype)
         store.append(0.0, values)
         del values
+        loop.since = [(0.0, 0.0)]
+        operator.error_estimate(loop)
+        ends("error estimate")
         dataset = store.dataset()
         ends("dataset")
         totals_of_state(operator, loop.state)

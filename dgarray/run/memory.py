@@ -2,7 +2,7 @@
 from dataclasses import dataclass, replace
 
 EARLY = ("set-up", "initial state", "time step", "integrals")          # phases before the first snapshot
-OUTPUT = ("snapshots", "dataset", "report")          # phases in which one snapshot is counted already
+OUTPUT = ("snapshots", "error estimate", "dataset", "report")          # phases in which one snapshot is counted already
 
 MOST = 20            # times the states and the mesh: more than any run takes that grows with the mesh
 BESIDE = 1 << 30     # bytes: more than any run takes besides, such as the search for the largest step and what threads work in

@@ -1,4 +1,4 @@
-"""Floating-point operations and bytes of Hermite's kernels on the GPU, by counting."""
+"""Floating-point operations of Hermite's kernels on the GPU, by counting."""
 from itertools import product
 
 from .source import stages
@@ -30,9 +30,3 @@ def coefficients(shape, tables, most=None):
         return [len(places)] * last
     return [sum(beyond <= last - s and (bool(tables.decay) or degree <= full - s) for degree, beyond in places)
             for s in range(1, last + 1)]
-
-
-def moved(kernel, shape):
-    """Bytes moved for one target of a half-step: the state read and written, and between two kernels the polynomials."""
-    state, polynomials = ((n ** shape.dim) * shape.variables * shape.itemsize for n in (shape.order + 1, shape.ends))
-    return 2 * (state + (kernel == "two-kernel") * polynomials)

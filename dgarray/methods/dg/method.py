@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ...mesh.errors import TO_SPLIT
+from ...mesh.hanging import joined
 from ...mesh.store import CURVED
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
@@ -181,11 +182,13 @@ class DG(Method):
         given = problem.boundary if isinstance(problem.boundary, dict) else {"default": problem.boundary}
         boundary = {name: condition for name, condition in given.items() if condition is not None}
         boundary |= on_part(asking(mesh, problem.boundary), cells) | {CUT: nothing}
-        return replace(problem, mesh=mesh.part(cells, CUT), boundary=boundary)
+        part = mesh.part(cells, CUT)
+        return replace(problem, mesh=joined(part, CUT) if len(mesh.hanging) else part, boundary=boundary)
 
     def first_rates(self, problem):
         """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""
-        rates = np.full(problem.mesh.cell_count, -np.inf)
+        rates, hanging = np.full(problem.mesh.cell_count, -np.inf), problem.mesh.hanging
+        np.maximum.at(rates, np.column_stack([hanging.large[:, 0], hanging.small[..., 0]]).T, -np.arange(len(hanging)))
         if self.in_sets(problem):
             sets = sets_of(self, problem)
             chosen = [each.cells for each in sets]

@@ -281,8 +281,12 @@ class DGOperator(ArrayOperator):
     def error_estimate(self, loop):
         return error_estimate(self, loop)
 
+    def program(self, name, *options):
+        """A program of these elements, of a function of `stage_program`."""
+        return self.operations.alone.program(name, *options)
+
     def step_text(self):
-        return step_text(last_stage(self.operations.alone, self.stepper), super().step_text())
+        return step_text(last_stage(self, self.stepper), super().step_text())
 
 
 class ModalOperator(DGOperator):

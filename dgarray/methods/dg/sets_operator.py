@@ -1,6 +1,7 @@
 """The operator of discontinuous Galerkin on several element sets that meet at joins."""
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,16 @@ from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
 from .stage_program import last_stage
 from .tables import CUT, nothing
+
+
+class SetsTables(NamedTuple):
+    """The sizes of several sets: {name: tables}, elements of all, and the order, or orders."""
+
+    sets: dict
+    law: Any
+    elements: int
+    order: Any
+    unit = "element and stage"
 
 
 class SetsOperator(SetsState):
@@ -274,8 +285,19 @@ class SetsOperator(SetsState):
             return None if None in checks else of_all(checks)
         return of_sets({name: operations for name, (operations, _) in found.items()}), check
 
+    def program(self, name, *options):
+        """A program of all sets, of a function of `stage_program`."""
+        return self.all_stages.program(name, *options)
+
+    @cached_property
+    def tables(self):
+        """The `SetsTables`."""
+        orders = [each.method.order for each in self.sets]
+        return SetsTables({name: operator.tables for name, operator in self.operators.items()}, self.law, self.mesh.cell_count,
+                          orders[0] if len(set(orders)) == 1 else orders)
+
     def step_text(self):
-        return step_text(last_stage(self.all_stages, self.stepper), super().step_text())
+        return step_text(last_stage(self, self.stepper), super().step_text())
 
     def forget(self):
         self._each(lambda o: o.forget())

@@ -65,6 +65,7 @@ class NodalTables:
     degree = None                       # of quadrature, where a method has it
     mortar_form = "projected"           # how mortars give the flux, see `dgarray.methods.dg.mortars`
     unit = "element and stage"          # to which the roofline model's counts belong
+    sets = property(lambda self: {"": self})          # those of all element sets
 
     def __init__(self, mesh, order, law, boundary, flux, source):
         self.mesh, self.order, self.law, self.boundary = mesh, order, law, boundary
