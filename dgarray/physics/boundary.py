@@ -25,8 +25,7 @@ from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
 from .pointwise import components
-from .splines import SplinePieces
-from .splines import normal as spline_normal
+from .splines import SplinePieces, normal as spline_normal
 from .trace import call, parameters, trace
 
 if TYPE_CHECKING:
@@ -41,6 +40,14 @@ def maker(function):
     checked = keywords(function)
     checked.is_maker = True
     return checked
+
+
+def marked(function, name, **attributes):
+    """A condition, or a field for one, with its name in messages and these attributes."""
+    function.__qualname__ = name
+    for attribute, value in attributes.items():
+        setattr(function, attribute, value)
+    return function
 
 
 def condition(function):
@@ -109,8 +116,7 @@ def curved_wall(normal: Callable | str, corner: float = 45.0) -> Callable:
             raise ValueError("the normal of curved_wall is zero; it must point away from the wall")
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-    curved_wall_state.check, curved_wall_state.__qualname__ = check_normal(normal), f"curved_wall({shown(normal)})"
-    return curved_wall_state
+    return marked(curved_wall_state, f"curved_wall({shown(normal)})", check=check_normal(normal))
 
 
 def spline_wall(name, corner):
@@ -125,9 +131,7 @@ def spline_wall(name, corner):
         N = spline_normal(x, face)
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-    spline_wall_state.of_faces = SplinePieces(float(corner))
-    spline_wall_state.__qualname__ = f"curved_wall({name!r}, corner={corner:g})"
-    return spline_wall_state
+    return marked(spline_wall_state, f"curved_wall({name!r}, corner={corner:g})", of_faces=SplinePieces(float(corner)))
 
 
 def mirrored(q, n, law, condition):
@@ -203,9 +207,7 @@ def prescribed(g: Sequence[float] | Callable) -> Callable:
 
     def prescribed_state(x, t, law):
         return state_of(g, x, t, law, "prescribed")
-    prescribed_state.flux, prescribed_state.check = upwind, check_state(g, "prescribed")
-    prescribed_state.__qualname__ = f"prescribed({shown(g)})"
-    return prescribed_state
+    return marked(prescribed_state, f"prescribed({shown(g)})", flux=upwind, check=check_state(g, "prescribed"))
 
 
 @maker
@@ -217,10 +219,8 @@ def incident(field: Sequence[float] | Callable) -> Callable:
 
     def incident_state(x, t, law):
         return state_of(field, x, t, law, "incident")
-    incident_state.flux, incident_state.check = upwind, check_state(field, "incident")
-    incident_state.unknown, incident_state.field = "total", field
-    incident_state.__qualname__ = f"incident({shown(field)})"
-    return incident_state
+    return marked(incident_state, f"incident({shown(field)})", flux=upwind, check=check_state(field, "incident"),
+                  unknown="total", field=field)
 
 
 @maker
@@ -237,13 +237,9 @@ def scattered(condition: Callable, field: Callable) -> Callable:
         given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
-    scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
-    for name in ("flux", "of_faces"):
-        if hasattr(condition, name):
-            setattr(scattered_state, name, getattr(condition, name))
-    scattered_state.check = all_checks(condition, field)
-    scattered_state.unknown, scattered_state.field = "scattered", field
-    return scattered_state
+    inherited = {name: getattr(condition, name) for name in ("flux", "of_faces") if hasattr(condition, name)}
+    return marked(scattered_state, f"scattered({shown(condition)}, {shown(field)})", check=all_checks(condition, field),
+                  unknown="scattered", field=field, **inherited)
 
 
 @maker
@@ -345,8 +341,7 @@ def at_boundary(condition, name, check):
             star = call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
             return star if law.products is None else (*star, *law.product_flux(r, n))
         return flux
-    condition.flux, condition.__qualname__, condition.check = outer, name, check
-    return condition
+    return marked(condition, name, flux=outer, check=check)
 
 
 def function_of_x(f, condition):
@@ -391,7 +386,7 @@ def linear(law, condition):
         raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
 
 
-LINEAR = WeakKeyDictionary()          # {law: whether it is linear}, for tracing takes longer than the condition
+LINEAR: WeakKeyDictionary = WeakKeyDictionary()          # {law: whether it is linear}: tracing takes longer than a condition
 
 
 def check_leaving(mesh, faces, law):
