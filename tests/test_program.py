@@ -69,6 +69,18 @@ def test_a_gather_waits_for_all_columns():
     assert np.abs(found - (2 * Q.reshape(2, -1)[:, TURNED]) ** 2).max() < 1e-14
 
 
+def test_components_are_those_of_each_array():
+    """Rows are taken once where all components are those of one array, and only there."""
+    trace, q, _ = recorded()
+    twice, s = q + q, trace.number("s")
+    rows, others = q[:, [0, 2]], twice[:, [0, 2]]
+    same, mixed = apply(TWICE, q=[rows[0], rows[1]], s=s), apply(TWICE, q=[rows[0], others[1]], s=s)
+    found = run(trace, 7, a=same, b=mixed)
+    for values, factor in zip(found, (1, 2)):
+        a, b = Q[0, [0, 2]], factor * Q[1, [0, 2]]
+        assert np.abs(values - np.stack([2 * a + 3, a * b])).max() < 1e-14
+
+
 def test_the_first_columns_are_a_domain_of_their_own():
     trace, q, _ = recorded()
     own = q.first(Domain("own cells", 20))
