@@ -45,14 +45,11 @@ from .physics.boundary import (
     Sponge as Sponge,
     absorbing as absorbing,
     curved_wall as curved_wall,
-    far_field as far_field,
     incident as incident,
-    inflow as inflow,
     outflow as outflow,
     pec as pec,
     pmc as pmc,
     prescribed as prescribed,
-    pressure_outflow as pressure_outflow,
     pressure_release as pressure_release,
     scattered as scattered,
     wall as wall,
@@ -74,6 +71,7 @@ from .physics.fluxes import (
     rusanov as rusanov,
     upwind as upwind,
 )
+from .physics.gas_boundary import far_field as far_field, inflow as inflow, pressure_outflow as pressure_outflow
 from .physics.impedance import impedance as impedance
 from .physics.incident_fields import current as current, dipole as dipole, gaussian_beam as gaussian_beam
 from .physics.interface_conditions import resistive_sheet as resistive_sheet, total_field as total_field
