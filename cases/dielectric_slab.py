@@ -39,7 +39,7 @@ def dielectric_slab(order=4, eps=4.0, angle=30.0, frequency=1.0, polarisation="T
     slab = mesh.points[mesh.cells[mesh.regions["slab"]], 0]
     front, back = float(slab.min()), float(slab.max())
     # Medium by medium: kx, and the factor p of the continuous u_x / p.
-    kx_slab, p_slab, sign = sqrt(eps * w**2 - ky**2), *((1.0, 1) if polarisation == "TM" else (eps, -1))
+    kx_slab, (p_slab, sign) = sqrt(eps * w**2 - ky**2), (1.0, 1) if polarisation == "TM" else (eps, -1)
     r, inner, outer, s = amplitudes(kx, kx_slab, p_slab, front, back)
 
     def wave(x, t, inside):

@@ -1,8 +1,7 @@
 """A small current radiates through a perfectly matched layer, beside the exact field of a dipole, 3D Maxwell."""
 import numpy as np
 
-from dgarray import BoundaryIntegral, Maxwell, Points, Simulation, current, pec, pml
-from dgarray import dipole as dipole_field
+from dgarray import BoundaryIntegral, Maxwell, Points, Simulation, current, dipole as dipole_field, pec, pml
 from dgarray.physics.laws.law import dot
 from dgarray.physics.laws.maxwell import cross
 

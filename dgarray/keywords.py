@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .wording import nearest
 
@@ -62,7 +62,7 @@ def keywords(function: F) -> F:
         if kwargs:
             check_keywords(function.__name__, function, kwargs)
         return function(*args, **kwargs)
-    return checked
+    return cast("F", checked)
 
 
 class Keywords:

@@ -3,7 +3,6 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -16,7 +15,6 @@ FOLDERS = {"backends": "dgarray.backends", "cases": "dgarray.cases"}
 
 # What each part may import of ours.  Parts are the modules and folders directly under dgarray.
 ALLOWED = {
-    "checkout": set(),
     "launched": set(),
     "version": set(),
     "wording": set(),
@@ -130,21 +128,36 @@ def test_every_part_has_a_rule():
     assert {part(name) for _, name in modules()} - TOP == set(ALLOWED)
 
 
-def test_every_public_name_has_one_home():
-    """What type checkers read, where a name is found at run time, and what is public agree."""
-    tree = ast.parse((ROOT / "dgarray" / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    assert {alias.name: node.module for node in block.body for alias in node.names} == dg.HOMES
-    assert set(dg.__all__) == set(dg.HOMES) and all(hasattr(dg, name) for name in dg.__all__)
+def test_public_names():
+    """Each is listed once, in the file that type checkers read, and there."""
+    assert all(hasattr(dg, name) for name in dg.__all__) and {"Simulation", "read_mesh", "MHD"} < set(dg.__all__)
+    text = (ROOT / "dgarray" / "__init__.pyi").read_text()
+    assert all(text.count(f"{name} as {name}") == 1 for name in dg.__all__)
 
 
-def test_package_list_matches_the_folders():
-    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    found = {name if path.name == "__init__.py" else None for path, name in modules()} - {None}
-    assert set(setuptools["packages"]) == found
-    assert {key: value for key, value in setuptools["package-dir"].items() if key != "dgarray"} == {
-        full: folder for folder, full in FOLDERS.items()}
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_beside_the_package_are_parts_of_it(name):
+    link = ROOT / "dgarray" / name
+    assert link.is_symlink() and link.resolve() == ROOT / name
 
+
+@pytest.mark.thorough
+def test_type_checkers_find_the_package(tmp_path):
+    """After pip install -e: of three mistakes in a script each is found."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "-m", "mypy", "script.py", "--cache-dir", str(tmp_path)], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stdout.count(": error:") == 3, done.stdout
+    for words in ('did you mean "until"', 'to "NodalDG" has incompatible type "str"', 'maybe "rectangle"?'):
+        assert words in done.stdout
+
+
+SCRIPT = """
+import dgarray as dg
+from dgarray.cases import tm_cavity
+sim = dg.Simulation(dg.rectangle(cells=4), dg.Maxwell(2), dg.NodalDG("3"), untill=1.0)
+print(sim.run().dg.norm("Ez"), dg.rectangl(cells=4))
+"""
 
 # CuPy and numba.cuda: in these files only, and never when a module is imported, so that a CPU run does without them.
 GPU_FILES = {"backends/__init__.py", "backends/gpu.py", "backends/cuda/device.py", "dgarray/bench/gpu_probes.py"}

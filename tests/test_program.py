@@ -19,6 +19,7 @@ from dgarray.stepping import RK4, STEPPERS
 RANDOM = np.random.default_rng(0)
 CELLS, FACES = Domain("cells", 50), Domain("faces", 30)
 Q, MATRIX, PLACES = RANDOM.random((2, 4, 50)), RANDOM.random((3, 4)), RANDOM.permutation(200)[:60].reshape(2, 30)
+TURNED = np.stack([np.arange(50)[::-1], 150 + np.arange(50)[::-1]])          # cells from the last one to the first
 TWICE = Pointwise(lambda q, s: (2 * q[0] + s, q[0] * q[1]), {"q": 2, "s": None}, "twice")
 
 
@@ -59,6 +60,27 @@ def test_operations_are_those_of_numpy(size):
                 np.stack([Q[0], a[0]], axis=1), Q[:, [0, 2]], Q - a]
     for found, right in zip(outputs, expected, strict=True):
         assert found.shape == right.shape and np.abs(found - right).max() < 1e-14
+
+
+def test_a_gather_waits_for_all_columns():
+    """Also where it reads at the columns of what it reads: here the last cell first."""
+    trace, q, _ = recorded()
+    turned = trace.constant("turned", (2, 50), CELLS, lambda: TURNED, "integer")
+    total = gather(q + q, turned)
+    found, = run(trace, 7, a=total * total)
+    assert np.abs(found - (2 * Q.reshape(2, -1)[:, TURNED]) ** 2).max() < 1e-14
+
+
+def test_components_are_those_of_each_array():
+    """Rows are taken once where all components are those of one array, and only there."""
+    trace, q, _ = recorded()
+    twice, s = q + q, trace.number("s")
+    rows, others = q[:, [0, 2]], twice[:, [0, 2]]
+    same, mixed = apply(TWICE, q=[rows[0], rows[1]], s=s), apply(TWICE, q=[rows[0], others[1]], s=s)
+    found = run(trace, 7, a=same, b=mixed)
+    for values, factor in zip(found, (1, 2)):
+        a, b = Q[0, [0, 2]], factor * Q[1, [0, 2]]
+        assert np.abs(values - np.stack([2 * a + 3, a * b])).max() < 1e-14
 
 
 def test_the_first_columns_are_a_domain_of_their_own():

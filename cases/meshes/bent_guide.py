@@ -39,11 +39,11 @@ def bent_guide(cells: int = 4, post: float = 0.1, along: float = 0.1, across: fl
     lattice = np.stack(np.meshgrid(*lines, indexing="ij"), axis=2)
     corners = np.stack([lattice[:-1, :-1], lattice[1:, :-1], lattice[1:, 1:], lattice[:-1, 1:]], axis=2).reshape(-1, 4, 2)
     outside = corners[np.abs(corners.mean(axis=1)).max(axis=1) > 0.5]
-    corners = np.round(np.concatenate([outside, around_the_square(cells)]), 12).reshape(-1, 2)
-    x, numbers = np.unique(corners, axis=0, return_inverse=True)
+    places = np.round(np.concatenate([outside, around_the_square(cells)]), 12).reshape(-1, 2)
+    x, numbers = np.unique(places, axis=0, return_inverse=True)
     quads = numbers.reshape(-1, 4)
-    edges = np.sort(np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
-    edges, count = np.unique(edges, axis=0, return_counts=True)
+    sides = np.sort(np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    edges, count = np.unique(sides, axis=0, return_counts=True)
     edges = edges[count == 1]
     s, t = x[edges].mean(axis=1).T
     end = ARM + 1
@@ -55,7 +55,7 @@ def bent_guide(cells: int = 4, post: float = 0.1, along: float = 0.1, across: fl
     mesh = mesh.with_regions({"feed_one": lambda x: x[0] < -port, "bend": lambda x: np.abs(x[0]) < port,
                               "feed_two": lambda x: x[0] > port})
     mesh = mesh.with_interfaces({"one": ("bend", "feed_one"), "two": ("bend", "feed_two")})
-    return mesh.mapped(lambda x: placed(*x, post, bent(along, across)), degree)
+    return mesh.mapped(lambda x: placed(x[0], x[1], post, bent(along, across)), degree)
 
 
 def around_the_square(cells):

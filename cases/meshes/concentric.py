@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from math import pi
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -51,8 +52,9 @@ def concentric_mesh(layers: Sequence, hole: float = 0.0, cells: int = 4, dim: in
     reach = np.abs(x).max(axis=2)
     on = {"outer": reach == cells * (levels[-1] + 1)} | ({"hole": reach == cells} if hole else {})
     on |= {f"{'xyz'[axis]}=0": x[..., axis] == 0 for axis in axes}
-    faces = {name: corners[where & sides(where)[:, None]].reshape(-1, 2 ** (dim - 1)) for name, where in on.items()}
-    groups = {name: np.flatnonzero(layer == number) for number, (name, _, _) in enumerate(layers)}
+    faces: dict[str, Any] = {name: corners[where & sides(where)[:, None]].reshape(-1, 2 ** (dim - 1))
+                             for name, where in on.items()}
+    groups: dict[str, Any] = {name: np.flatnonzero(layer == number) for number, (name, _, _) in enumerate(layers)}
     source = f"concentric_mesh({layers!r}, {hole:g}, {cells}, {dim}" + f", mirrors={mirrors!r}" * bool(mirrors) + ")"
     mesh = from_arrays(points / cells, corners, faces, groups, source=source)
     return mesh.mapped(Places(layers, hole, dim), degree)

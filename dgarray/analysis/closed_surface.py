@@ -5,8 +5,7 @@ from math import comb
 import numpy as np
 
 from ..reference import quadrature, simplex
-from ..reference.tensor import KINDS as TENSOR_NODES
-from ..reference.tensor import tensor_cell
+from ..reference.tensor import KINDS as TENSOR_NODES, tensor_cell
 from ..spaces.surface import AXES, Surface
 
 ROUNDING = 0.02          # relative difference of areas of curved faces by several rules; of nodes in another order it is larger

@@ -71,10 +71,10 @@ class Mode:
 
     def fields(self, x: Sequence) -> tuple[np.ndarray, np.ndarray]:
         """e and h = d x e, (3, ...) each, at points x of the section, a tuple of `dim` arrays: integral of e x h . d dS = 1."""
-        x = np.array(np.broadcast_arrays(*x), float)
-        e = self.electric(x.reshape(len(x), -1))
+        points = np.array(np.broadcast_arrays(*x), float)
+        e = self.electric(points.reshape(len(points), -1))
         h = np.cross(self.direction[:, None], e, axis=0)
-        return e.reshape(3, *x.shape[1:]), h.reshape(3, *x.shape[1:])
+        return e.reshape(3, *points.shape[1:]), h.reshape(3, *points.shape[1:])
 
     def wave_number(self, frequency: Sequence[float]) -> np.ndarray:
         """beta = 2 pi sqrt((f^2 - cutoff^2) eps mu), nan at frequencies that are not above the cutoff."""

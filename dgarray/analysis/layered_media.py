@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    Medium = Complex | Callable[[np.ndarray], ArrayLike]
+    Medium = complex | Callable[[np.ndarray], ArrayLike]
     Media = Medium | Sequence[Medium]
 
 ROUNDING = 1e-13        # an imaginary part that is smaller than this part of the value counts as zero

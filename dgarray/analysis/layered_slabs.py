@@ -51,14 +51,14 @@ def fresnel_coefficients(frequency: ArrayLike, thickness: float | ArrayLike, eps
     if polarisation not in ("s", "p"):
         raise ValueError(f"polarisation={polarisation!r} is not allowed; allowed: s, E normal to the plane of incidence "
                          "(2D TM), and p, H normal to it (2D TE)")
-    eps, mu = (one_per_layer(values, len(thickness), name) for values, name in ((eps, "eps"), (mu, "mu")))
-    media = [(e, m, f" of layer {number}") for number, (e, m) in enumerate(zip(eps, mu))]
+    of_layers = [one_per_layer(values, len(thickness), name) for values, name in ((eps, "eps"), (mu, "mu"))]
+    media = [(e, m, f" of layer {number}") for number, (e, m) in enumerate(zip(*of_layers))]
     media.append((eps_behind, mu_behind, "_behind"))
-    eps, mu = stacked(media, (eps_before, mu_before, "_before"), frequencies, conductor=len(thickness))
-    omega, p = 2 * np.pi * frequencies, mu if polarisation == "s" else eps
-    ky = omega * (np.sqrt(eps[-1]) * np.sqrt(mu[-1])).real * np.sin(np.radians(degrees))
-    kx = decaying(np.sqrt(omega**2 * eps * mu - ky**2), p)
-    kx[-1] = omega * (np.sqrt(eps[-1]) * np.sqrt(mu[-1])).real * np.cos(np.radians(degrees))
+    e, m = stacked(media, (eps_before, mu_before, "_before"), frequencies, conductor=len(thickness))
+    omega, p = 2 * np.pi * frequencies, m if polarisation == "s" else e
+    ky = omega * (np.sqrt(e[-1]) * np.sqrt(m[-1])).real * np.sin(np.radians(degrees))
+    kx = decaying(np.sqrt(omega**2 * e * m - ky**2), p)
+    kx[-1] = omega * (np.sqrt(e[-1]) * np.sqrt(m[-1])).real * np.cos(np.radians(degrees))
     admittance = kx / p
     before, behind = admittance[-1].real, admittance[-2]
     u, v, log_t = np.ones(len(frequencies), complex), behind, np.zeros(len(frequencies), complex)

@@ -6,7 +6,7 @@ on it has the fields on the device's side.  Time dependence exp(i omega t), as i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,11 @@ class Port(Keywords):
     mesh: Mesh
     law: Law
     name: str
-    mode: int | Mode = 1
+    mode: Any = 1
     walls: Any = None
-    label: str | None = None
+    label: Any = None
+    _number: Any = field(init=False, repr=False, compare=False)
+    _between: dict = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         mode = self.mode

@@ -158,11 +158,7 @@ class Extrema(Recorder):
                     series[f"{v}_{short}{suffix}"] = (), {"long_name": f"{before}{long} nodal value of {v}",
                                                           "units": units(law, of)}
 
-        here, own, places = operator.here, slice(None), range(operator.space.count)
-        if operator.own is not None:
-            own = np.flatnonzero(operator.own)
-            own = own[np.argsort(operator.numbers_of(own))]
-            places = operator.numbers_of(own)
+        here, (own, places) = operator.here, everywhere(operator)
 
         def measure(state, t):
             q, found, result = at_nodes(here, state), [], []
@@ -178,6 +174,15 @@ class Extrema(Recorder):
                 result += [sign * value, *operator.space.position(node, element)]
             return result
         return Recording(Series(name, {}, series), self.every, measure)
+
+
+def everywhere(operator):
+    """(which elements of an operator are its own, in the order of their numbers; these numbers)."""
+    if operator.own is None:
+        return slice(None), range(operator.space.count)
+    own = np.flatnonzero(operator.own)
+    own = own[np.argsort(operator.numbers_of(own))]
+    return own, operator.numbers_of(own)
 
 
 def whole(name, value):

@@ -17,8 +17,7 @@ import json
 
 import numpy as np
 
-from ..mesh.extrude import among, edges_of, ends
-from ..mesh.extrude import kinds as kinds_of_faces
+from ..mesh.extrude import among, edges_of, ends, kinds as kinds_of_faces
 from ..mesh.interfaces import other_side
 from ..methods.dg.sets import numbers_by_region
 from ..physics.boundary import pec, pmc, pressure_release, wall

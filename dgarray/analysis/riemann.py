@@ -55,7 +55,7 @@ class RiemannSolution:
         if len(self.direction) != law.dim or abs(dot(self.direction, self.direction) - 1) > 1e-9:
             raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with {law.dim} components")
         end = law.dim + 1
-        l, r = self.sides = [Side(*fluid, sign, w[0], dot(w[1:end], self.direction), w[end])
+        l, r = self.sides = [Side(fluid, sign, w[0], dot(w[1:end], self.direction), w[end])
                              for sign, w, (fluid,) in ((-1, self.left, of_left), (1, self.right, of_right))]
         if not l.rho and not r.rho:
             raise ValueError("vacuum on both sides is not allowed: there is no gas")
@@ -101,9 +101,10 @@ class RiemannSolution:
 class Side:
     """One of the two states and the wave that runs into it, to the left (sign -1) or to the right (sign 1).
 
-    gamma, p_inf   of the fluid;  total: p + p_inf"""
+    fluid          its (gamma, p_inf);  total: p + p_inf"""
 
-    def __init__(self, gamma, p_inf, sign, rho, u, p):
+    def __init__(self, fluid, sign, rho, u, p):
+        gamma, p_inf = fluid
         self.gamma, self.p_inf, self.sign, self.rho, self.u, self.p, self.total = gamma, p_inf, sign, rho, u, p, p + p_inf
         self.c = sqrt(gamma * self.total / rho) if rho else 0.0
         self.escape = u - sign * 2 * self.c / (gamma - 1)          # the speed at which this gas expands into a vacuum

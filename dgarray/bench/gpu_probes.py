@@ -173,8 +173,7 @@ def tune(order, file):
     """Time every variant of the kernels at one order; the file has a list of those timed so far, fastest first."""
     from ..backends.cuda import CudaBackend
     from ..backends.cuda.device import Device
-    from .tune import Own
-    from .tune import tune as whole
+    from .tune import Own, tune as whole
     from .tuning_table import table
     found = []
 

@@ -5,11 +5,8 @@ from math import comb, prod
 from ..backends.cuda.ceilings import ceilings
 from ..backends.cuda.dg import tuning, variant_table
 from ..backends.cuda.dg.variant import Shape, default, shortlist
-from ..backends.cuda.finite_volume import tuning as grid_tuning
-from ..backends.cuda.finite_volume import variant as grid_variant
-from ..backends.cuda.hermite import cost as hermite_cost
-from ..backends.cuda.hermite import tuning as hermite_tuning
-from ..backends.cuda.hermite import variant as hermite_variant
+from ..backends.cuda.finite_volume import tuning as grid_tuning, variant as grid_variant
+from ..backends.cuda.hermite import cost as hermite_cost, tuning as hermite_tuning, variant as hermite_variant
 from ..mesh import Grid, box, rectangle
 from ..methods import FiniteVolume, Hermite, NodalDG
 from ..methods.dg.nodal import NodalTables

@@ -3,8 +3,7 @@ from .describe import describe
 from .errors import MeshError, MeshWarning
 from .generate import box, interval, rectangle
 from .grid import Grid
-from .mesh import Mesh
-from .mesh import build as from_arrays
+from .mesh import Mesh, build as from_arrays
 from .pml import pml
 from .read import read_mesh
 from .store import write_mesh

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..reference.shapes import NAMED_SHAPES, SHAPES
-from . import cell_maps, checks, periodic
-from . import interfaces as inner_faces
+from . import cell_maps, checks, interfaces as inner_faces, periodic
 from .elements import Elements
 from .errors import MeshError
 from .faces import is_triangle, keys, together
@@ -93,7 +92,7 @@ def extruded(mesh, rows, move, steps, name, split):
     own, other = periodic.sides(mesh)
     more, partners = glued_sides(mesh, own, other, levels, rim)
     sides = np.concatenate([own, more]), np.concatenate([other, partners])
-    return copy._glued(*periodic.pairs(copy, *sides), mesh.periods)
+    return copy._glued(periodic.pairs(copy, *sides), mesh.periods)
 
 
 def kinds(corners):

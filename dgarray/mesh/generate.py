@@ -64,15 +64,15 @@ def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), 
     _check_shape(shape, ("triangle", "quadrilateral", "mixed"))
     if shape == "quadrilateral" and diagonal != "right":
         raise MeshError(f"diagonal {diagonal!r} does not fit shape='quadrilateral'; only triangles have diagonals")
-    cells = per_axis(cells, 2, "cells")
+    counted = per_axis(cells, 2, "cells")
 
     def split(corner, counts):
         triangles, bricks = _triangles(corner, counts, diagonal), _bricks(corner, counts)
         left = np.arange(counts[0]).repeat(counts[1]) < counts[0] // 2
         mixed = {"triangle": triangles[~left.repeat(2)], "quadrilateral": bricks[left]}
         return {"triangle": {shape: triangles}, "quadrilateral": {shape: bricks}}.get(shape, mixed)
-    return _lattice(lower, upper, cells, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0], split,
-                    f"rectangle({cells[0]} x {cells[1]})", shape)
+    return _lattice(lower, upper, counted, per_axis(periodic, 2, "periodic"), perturb, seed, SIDES[0], split,
+                    f"rectangle({counted[0]} x {counted[1]})", shape)
 
 
 @keywords
@@ -90,13 +90,13 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
                    along z and x, tetrahedra at the upper right
     Raises MeshError for invalid bounds, counts or perturbation."""
     _check_shape(shape, ("tetra", "hexahedron", "prism", "mixed"))
-    cells = per_axis(cells, 3, "cells")
+    counted = per_axis(cells, 3, "cells")
     cuts = {"tetra": _tetrahedra, "hexahedron": _bricks, "prism": _prisms}
 
     def split(corner, counts):
         return _mixed_bricks(corner, counts) if shape == "mixed" else {shape: cuts[shape](corner, counts)}
-    return _lattice(lower, upper, cells, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], split,
-                    f"box({cells[0]} x {cells[1]} x {cells[2]})", shape)
+    return _lattice(lower, upper, counted, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], split,
+                    f"box({counted[0]} x {counted[1]} x {counted[2]})", shape)
 
 
 def _check_shape(shape, allowed):

@@ -26,7 +26,7 @@ GRID_SIDES = {1: (("left", "right"),), 2: SIDES[0], 3: SIDES[1]}
 LARGEST = 2 ** 40          # more nodes are taken for a mistyped number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Grid(Keywords):
     """The box [lower, upper] with `cells` equal cells along each axis; the nodes are the corners of the cells.
 
@@ -36,28 +36,29 @@ class Grid(Keywords):
     Boundaries of the other axes: left, right (x); 2D: bottom, top (y); 3D: front, back (y), bottom, top (z).
     Raises MeshError for invalid bounds or counts."""
 
-    lower: float | Sequence[float] = (0.0,)
-    upper: float | Sequence[float] = (1.0,)
-    cells: int | Sequence[int] = (16,)
-    periodic: bool | Sequence[bool] = False
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    cells: tuple[int, ...]
+    periodic: tuple[bool, ...]
 
-    def __post_init__(self):
+    def __init__(self, lower: float | Sequence[float] = (0.0,), upper: float | Sequence[float] = (1.0,),
+                 cells: int | Sequence[int] = (16,), periodic: bool | Sequence[bool] = False):
         try:
-            lower, upper = (tuple(np.asarray(value, float).reshape(-1).tolist()) for value in (self.lower, self.upper))
+            corners = [tuple(np.asarray(value, float).reshape(-1).tolist()) for value in (lower, upper)]
         except (TypeError, ValueError):
-            raise MeshError(f"lower={self.lower!r}, upper={self.upper!r} are not allowed; give numbers") from None
-        dim = len(lower)
-        if len(upper) != dim or dim > 3 or not np.isfinite([*lower, *upper]).all() or not all(map(float.__lt__, lower, upper)):
-            raise MeshError(f"lower={self.lower!r} must be below upper={self.upper!r} in 1, 2 or 3 coordinates, all finite")
-        cells = per_axis(self.cells, dim, "cells")
-        if any(not isinstance(n, Integral) or n < 1 for n in cells) or prod(cells) > LARGEST:
-            raise MeshError(f"cells={self.cells!r} is not allowed; give whole numbers from 1, for {dim} "
+            raise MeshError(f"lower={lower!r}, upper={upper!r} are not allowed; give numbers") from None
+        low, high = corners
+        dim = len(low)
+        if len(high) != dim or dim > 3 or not np.isfinite([*low, *high]).all() or not all(map(float.__lt__, low, high)):
+            raise MeshError(f"lower={lower!r} must be below upper={upper!r} in 1, 2 or 3 coordinates, all finite")
+        counts, flags = per_axis(cells, dim, "cells"), per_axis(periodic, dim, "periodic")
+        if any(not isinstance(n, Integral) or n < 1 for n in counts) or prod(counts) > LARGEST:
+            raise MeshError(f"cells={cells!r} is not allowed; give whole numbers from 1, for {dim} "
                             f"ax{'es' if dim > 1 else 'is'}, at most {LARGEST:.0e} cells in all")
-        periodic = per_axis(self.periodic, dim, "periodic")
-        if any(not isinstance(p, (bool, np.bool_)) for p in periodic):
-            raise MeshError(f"periodic={self.periodic!r} is not allowed; give True or False, or one for each axis")
-        for name, value in (("lower", lower), ("upper", upper), ("cells", tuple(map(int, cells))),
-                            ("periodic", tuple(map(bool, periodic)))):
+        if any(not isinstance(p, (bool, np.bool_)) for p in flags):
+            raise MeshError(f"periodic={periodic!r} is not allowed; give True or False, or one for each axis")
+        for name, value in (("lower", low), ("upper", high), ("cells", tuple(map(int, counts))),
+                            ("periodic", tuple(map(bool, flags)))):
             object.__setattr__(self, name, value)
 
     cell_type, notes, structured = "grid", (), True
@@ -70,8 +71,8 @@ class Grid(Keywords):
 
     def with_values(self, location: str) -> Grid:
         """The same box with its values at other places: "nodes", "cell averages" or "cell centres"."""
-        kind, given = (Grid, {}) if location == "nodes" else (CellGrid, {"location": location})
-        return kind(self.lower, self.upper, self.cells, self.periodic, **given)
+        own = self.lower, self.upper, self.cells, self.periodic
+        return Grid(*own) if location == "nodes" else CellGrid(*own, location=location)
 
     @property
     def source(self) -> str:
@@ -223,14 +224,18 @@ class Grid(Keywords):
         return np.array([low, low + 1]) % self.nodes[axis], np.where(cell < 0, np.nan, s)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class CellGrid(Grid):
     """A grid whose values belong to its cells: all that `Grid` says of nodes holds for the centres of the cells.
 
     location   "cell averages", or "cell centres" for values at the centres"""
 
-    location: str = "cell averages"
+    location: str
     place = "cell"
+
+    def __init__(self, lower, upper, cells, periodic=False, location="cell averages"):
+        super().__init__(lower, upper, cells, periodic)
+        object.__setattr__(self, "location", location)
 
     @property
     def places_word(self):

@@ -9,8 +9,20 @@ import numpy as np
 
 from ..reference.shapes import shape_of
 from ..wording import plural
-from . import checks, clean, curve_checks, curves, cuts, hanging, mapping, naming, periodic, picture, refinement
-from . import interfaces as inner_faces
+from . import (
+    checks,
+    clean,
+    curve_checks,
+    curves,
+    cuts,
+    hanging,
+    interfaces as inner_faces,
+    mapping,
+    naming,
+    periodic,
+    picture,
+    refinement,
+)
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect
 from .locality import hilbert_order
@@ -70,7 +82,7 @@ class Mesh(MeshData):
                     mesh.named(name)
                     raise MeshError(f"{name!r} is a region of {mesh.source}; only boundaries can be periodic")
             rows, others, orientation, translation = periodic.match(mesh, *pair)
-            mesh = mesh._glued(rows, others, orientation, (*mesh.periods, (*pair, tuple(translation.tolist()))))
+            mesh = mesh._glued((rows, others, orientation), (*mesh.periods, (*pair, tuple(translation.tolist()))))
             if mesh.order > 1:
                 try:
                     curve_checks.check_shared(mesh, lambda cell: f"cell {self.numbers[cell]}")
@@ -93,7 +105,7 @@ class Mesh(MeshData):
         mesh = replace(mesh, layers=self.layers, interfaces=inner_faces.of_children(mesh, inner))
         if where is not None:
             checks.touching_faces(mesh, lambda k: f"cell {mesh.numbers[k]}")
-        return mesh._glued(*periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
+        return mesh._glued(periodic.pairs(mesh, *sides), self.periods) if len(self.glued) else mesh
 
     def with_regions(self, regions: dict[str, Any]) -> Mesh:
         """A copy with more regions, {name: function of x that says which cells' centres belong to it, or numbers of cells}.
@@ -204,15 +216,17 @@ class Mesh(MeshData):
         interfaces = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
                       for name, rows in self.interfaces.items()}
         regions = {name: np.sort(place[numbers][place[numbers] >= 0]) for name, numbers in self.regions.items()}
-        glued = self.glued.copy()
+        glued, nodes = self.glued.copy(), self.geometry_nodes
         glued[:, ::2] = place[glued[:, ::2]]
         return type(self)(self.points[used], corners, boundaries, regions, self.numbers[cells],
                           Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
                           glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods, interfaces=interfaces, layers=self.layers,
-                          geometry_nodes=self.geometry_nodes[cells] if self.is_curved[cells].any() else None)
+                          geometry_nodes=nodes[cells] if nodes is not None and self.is_curved[cells].any() else None)
 
-    def _glued(self, rows, others, orientation, periods):
-        """A copy in which the boundary faces `rows` meet `others`; faces that became interior lose their names."""
+    def _glued(self, pairs, periods):
+        """A copy in which boundary faces meet others, pairs (rows, others, orientation); those that became interior lose their
+        names."""
+        rows, others, orientation = pairs
         neighbours = self.neighbours.glued(rows, others, orientation)
         boundaries = {name: faces[neighbours.face[faces[:, 0], faces[:, 1]] < 0]
                       for name, faces in self.boundaries.items()}

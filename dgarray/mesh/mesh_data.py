@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,16 +11,13 @@ from ..html_table import table
 from ..reference.shapes import shape_of
 from ..wording import nearest, plural
 from . import cell_maps, curved_geometry, geometry, hanging
-from .describe import names as names_in
-from .describe import sizes
+from .describe import names as names_in, sizes
 from .errors import MeshError
 from .faces import Neighbours, centres, face_points, find_faces
-from .hanging import Hanging
 from .partition import Share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from numpy.typing import ArrayLike
 
@@ -39,12 +36,12 @@ class MeshData:
     neighbours: Neighbours
     notes: tuple[str, ...] = ()
     source: str = "mesh"
-    glued: np.ndarray = None
+    glued: Any = None
     periods: tuple = ()
     share: Share | None = None
-    hanging: Hanging = None
+    hanging: Any = None
     geometry_nodes: np.ndarray | None = None
-    join_faces: np.ndarray = None
+    join_faces: Any = None
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
     layers: tuple = ()
     owner: np.ndarray | None = None
@@ -87,7 +84,7 @@ class MeshData:
     structured = False          # a grid's cells lie in rows
 
     @property
-    def blocks(self) -> tuple[Self, ...]:
+    def blocks(self) -> tuple[Any, ...]:
         """The meshes of the cells of each shape: here one."""
         return (self,)
 
@@ -112,7 +109,7 @@ class MeshData:
         return cell_maps.are_curved(self)
 
     @property
-    def whole(self) -> Self:
+    def whole(self) -> Any:
         """The mesh that this one is a part of; the mesh itself where it is no part."""
         return self if self.share is None else self.share.whole
 
@@ -167,7 +164,7 @@ class MeshData:
 
     def near(self, element: int) -> list[str]:
         """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
-        near = np.isin(self.cells, self.cells[element]).any(axis=1)
+        near = np.any(np.isin(self.cells, self.cells[element]), axis=1)
         return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
 
     @cached_property

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..reference.shapes import NAMED_SHAPES, SHAPES
 from ..wording import plural
-from . import cell_maps, checks, clean, curve_checks, mapping, periodic, refine_mixed
-from . import interfaces as inner_faces
+from . import cell_maps, checks, clean, curve_checks, interfaces as inner_faces, mapping, periodic, refine_mixed
 from .cuts import must_be_uncut
 from .elements import Elements
 from .errors import MeshError, MeshWarning
@@ -145,7 +144,7 @@ class MixedMesh(Mesh):
 
     def find_faces(self, corners: ArrayLike) -> np.ndarray:
         """As `Mesh.find_faces`."""
-        rows = np.full((len(corners), 2), -1)
+        rows = np.full((np.shape(corners)[0], 2), -1)
         for block, first in zip(self.blocks, self.first):
             here = block.find_faces(corners)
             rows = np.where((rows[:, :1] < 0) & (here[:, :1] >= 0), here + [first, 0], rows)
@@ -158,12 +157,12 @@ class MixedMesh(Mesh):
     def near(self, element: int) -> list[str]:
         """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
         corners = self.cells[element]
-        near = np.isin(self.cells, corners[corners >= 0]).any(axis=1)
+        near = np.any(np.isin(self.cells, corners[corners >= 0]), axis=1)
         return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
 
     def part(self, cells: ArrayLike, cut: str = "cut", alone: bool = True) -> Mesh:
         """As `Mesh.part`; a plain `Mesh` where all the cells have one shape."""
-        whole = super().part(np.asarray(cells, np.int64), cut)
+        whole: Any = super().part(np.asarray(cells, np.int64), cut)
         return whole if len(whole.shapes) > 1 or not alone else whole.blocks[0]
 
     def mapped(self, function: Callable, order: int | None = None) -> MixedMesh:
@@ -209,7 +208,7 @@ class MixedMesh(Mesh):
         if not len(self.glued):
             return mesh
         sides = (children(corners).reshape(-1, corners.shape[1]) for corners in periodic.sides(self))
-        return mesh._glued(*periodic.pairs(mesh, *sides), self.periods)
+        return mesh._glued(periodic.pairs(mesh, *sides), self.periods)
 
 
 def padded(arrays, value):
@@ -336,7 +335,7 @@ def _named_faces(points, cells, shapes, neighbours, facets):
     """(boundaries, notes): name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers (count, vertex)."""
     first, boundaries, notes = np.cumsum([0, *map(len, cells)]), {}, []
     for name, corners in facets.items():
-        rows = np.full((len(corners), 2), -1)
+        rows = np.full((np.shape(corners)[0], 2), -1)
         clean.check_corners(name, corners, shapes)
         for begin, own, shape in zip(first, cells, shapes):
             here = find_faces(own, corners, shape.faces)

@@ -144,6 +144,11 @@ class Neighbourhood:
         return self.radius / np.ptp(self.mesh.points, axis=0).max()
 
 
+def _taken(name):
+    """The function that takes an array of this name from those that a part of a mesh has found."""
+    return lambda self: self._found[name]
+
+
 class PartOfNeighbourhood(Neighbourhood):
     """The neighbourhood in a part of a mesh: as in the whole mesh, of the elements that are here.
 
@@ -167,7 +172,7 @@ class PartOfNeighbourhood(Neighbourhood):
                 "at_boundary": whole.at_boundary[:, there], "alone": whole.alone[:, there], "radius": whole.radius[there]}
 
     for _name in ("parts", "rows", "_across", "vertices", "around", "at_boundary", "alone", "radius"):
-        locals()[_name] = property(lambda self, name=_name: self._found[name])
+        locals()[_name] = property(_taken(_name))
     del _name
 
     @property

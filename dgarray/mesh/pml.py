@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,14 +83,14 @@ def pml(mesh: Mesh, thickness: float | None = None, cells: int | None = None,
     geometry = check_shape(mesh, shape, centre, axis)
     if region is not None:
         mesh, name = named_region(mesh, region, name)
-        make = box_of_region if shape == "box" else round_of_region
+        make: Any = box_of_region if shape == "box" else round_of_region
         layer = make(mesh, name, *geometry, profile)
         return apart(replace(mesh, layers=(*mesh.layers, free(mesh, layer, "regions elsewhere, or all of them in one call"))))
     must_be_uncut(mesh, "given a layer")
     if name in (*mesh.boundaries, *mesh.interfaces, *mesh.regions):
         raise MeshError(f"{mesh.source} has the name {name!r} already; give another one")
-    make = box_around if shape == "box" else round_around
-    return warned(mesh, apart(make(mesh, name, thickness, cells, boundary, *geometry, profile, is_split(mesh, split))))
+    around: Any = box_around if shape == "box" else round_around
+    return warned(mesh, apart(around(mesh, name, thickness, cells, boundary, *geometry, profile, is_split(mesh, split))))
 
 
 def apart(mesh):

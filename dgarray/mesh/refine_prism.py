@@ -9,9 +9,8 @@ PRISM = NAMED_SHAPES["prism"]
 # The corners in whose middle each of the 18 points of a refined prism lies: below, half way and above, six points each, the
 # corners of the triangle and the middles of its edges.
 BELOW = [(0,), (1,), (2,), *EDGES[2]]
-LATTICE = [BELOW, [(*part, *(corner + 3 for corner in part)) for part in BELOW],
-           [tuple(corner + 3 for corner in part) for part in BELOW]]
-LATTICE = [part for level in LATTICE for part in level]
+LATTICE = [*BELOW, *((*part, *(corner + 3 for corner in part)) for part in BELOW),
+           *(tuple(corner + 3 for corner in part) for part in BELOW)]
 PARTS = np.array([[*(6 * level + k for k in child), *(6 * level + 6 + k for k in child)]
                   for level in (0, 1) for child in CHILDREN[2]])
 

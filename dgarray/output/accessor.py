@@ -144,17 +144,17 @@ class Accessor:
         `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
         exact: exact(x, t), x a tuple of arrays, returns a tuple with one component per variable of the law
         Raises ValueError for an unknown variable or another number of components."""
-        if exact is None and callable(variable):
-            variable, exact = None, variable
+        one = None if exact is None and callable(variable) else variable
+        exact = variable if exact is None and callable(variable) else exact
         if not callable(exact):
             raise ValueError(f"the exact solution is {exact!r}; it must be a function exact(x, t)")
         names = variables_of(self._ds)
-        if variable is not None:
-            choose("variable", variable, names, " in the law; it has")
+        if one is not None:
+            choose("variable", one, names, " in the law; it has")
         index = self.index(time)
         t = float(self._times()[index])
         errors = with_total(names, self._errors(names, exact, t, index))
-        return errors if variable is None else errors[variable]
+        return errors if one is None else errors[one]
 
     def _errors(self, names, exact, t, index):
         q = np.stack([self.values(name, index).T for name in names])
@@ -325,7 +325,7 @@ class Accessor:
         corners = f"mesh_node_{name}"
         return self._ds[corners if name not in self._ds and corners in self._ds else name].attrs.get("units", UNITLESS)
 
-    def index(self, time: float) -> int:
+    def index(self, time: Any) -> int:
         """Position of a time: an int is an index, from the end if negative; a float chooses the nearest snapshot.
 
         A dataset without the dim time has one snapshot; one without the coordinate time allows indices only.

@@ -46,16 +46,16 @@ def save(out, step, arrays, facts, begins=None, ranks=None):
         complete(file, arrays, facts)
         return
     facts = facts | {"begins": begins}
-    digits, error = None, None
+    digits, fault = None, None
     if ranks.part:
         try:
             digits = write(of_rank(file, ranks.part), {name: arrays[name] for name in begins}, {"begins": begins})
-        except OutputError as failed:
-            error = failed
-    found = ranks.everyones((digits, error))
-    for _, failed in found:
-        if failed is not None:
-            raise failed
+        except OutputError as error:
+            fault = error
+    found = ranks.everyones((digits, fault))
+    for _, fault in found:
+        if fault is not None:
+            raise fault
     ranks.once(complete, file, arrays, facts | {"ranks": [each for each, _ in found[1:]]})
 
 

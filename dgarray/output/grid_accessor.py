@@ -105,7 +105,7 @@ class GridAccessor(Accessor):
 
     def evaluation_on(self, ticks: Sequence[np.ndarray]) -> Any:
         """The same at all points with these coordinates, an `output.grid_post.LatticeEvaluation`, axis by axis."""
-        return grid_post.LatticeEvaluation(self.lattice, self.order, self.axes, ticks)
+        return grid_post.LatticeEvaluation(self.lattice, self.order, self.axes, list(ticks))
 
     def norm(self, variable: str, time: float | None = -1) -> Any:
         """L2 norm: of the interpolant, exact, or of values by the trapezoidal rule; a number, or over time a DataArray."""
@@ -208,7 +208,7 @@ class GridAccessor(Accessor):
             field = field.isel(time=self.index(time))
         return field.transpose("derivative", *self.axes[::-1]).values
 
-    def _no(self, what, instead):
+    def _no(self, what: str, instead: str) -> NoReturn:
         raise ValueError(f"{what} for meshes, and this dataset is on a grid; {instead}")
 
     def cell_mean(self, variable: str | None = None, time: float | None = None) -> NoReturn:

@@ -2,6 +2,7 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -25,7 +26,7 @@ class GridEvaluation:
     grid: Grid
     order: int
     axes: tuple
-    points: np.ndarray
+    points: Any
 
     @cached_property
     def _blocks(self):

@@ -66,7 +66,8 @@ class Live:
         if self.path is None and not self.window:
             self._close_figure()
             self.path = writable(f"{variable}.png")
-        self.range, self.closed = [], False
+        self.range: list = []
+        self.closed = False
         self.next = monotonic()
 
     def __repr__(self):

@@ -37,7 +37,8 @@ class MixedAccessor:
     tree.dg.zones["triangle"].dg.values(...)."""
 
     def __init__(self, zones: dict[str, xr.Dataset]):
-        self.zones, by_shape = zones, {}
+        by_shape: dict[str, dict] = {}
+        self.zones = zones
         for name, ds in zones.items():
             by_shape.setdefault(ds.attrs["cell_type"], {})[name] = ds
         # Zones of one shape are one dataset of their highest order.
@@ -76,7 +77,7 @@ class MixedAccessor:
         found = [ds.dg.bounds for ds in self.zones.values()]
         return np.stack([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
 
-    def index(self, time: float) -> int:
+    def index(self, time: Any) -> int:
         """Position of a time, as `Accessor.index`."""
         return self._first.index(time)
 

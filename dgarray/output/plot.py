@@ -12,7 +12,7 @@ from dgarray.output.joined_picture import JoinedPicture
 from dgarray.output.picture import Picture, figure_size, listed, seen, time_of
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
@@ -29,7 +29,7 @@ def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     return path
 
 
-def draw(ds: xr.Dataset, variable: str, time: float | None = -1, ax: Any = None, **options: Any) -> Any:
+def draw(ds: Any, variable: str, time: float | None = -1, ax: Any = None, **options: Any) -> Any:
     """Draw one field into the axes `ax`, or a new pyplot figure. Returns the axes, or a PyVista plotter.
 
     variable a field of the dataset, or one that follows from them by its law, such as "mach" or "u" of a gas

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class TreeAccessor:
         """The highest order."""
         return max(ds.dg.order for ds in self.zones.values())
 
-    def index(self, time: float) -> int:
+    def index(self, time: Any) -> int:
         """Position of a time, as `Accessor.index`."""
         return self._first.dg.index(time)
 

@@ -69,10 +69,10 @@ def examined(path):
         for each in (file, *sorted(file.parent.glob(f"{file.stem}.rank*"))):
             try:
                 size = each.stat().st_size
-                error = checkpoint.damage(each)
+                damage = checkpoint.damage(each)
             except FileNotFoundError:          # a run that goes on has removed it
                 continue
-            yield size, error or True
+            yield size, damage or True
 
 
 def of_array(path, name, metadata):

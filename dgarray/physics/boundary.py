@@ -19,14 +19,13 @@ import numpy as np
 
 from ..keywords import Keywords, keywords
 from ..wording import choose
-from .boundary_checks import all_checks, check_normal, check_pressure, check_state
+from .boundary_checks import all_checks, check_normal, check_state
 from .derivative import derivative
 from .fluxes import upwind
 from .laws.euler import Euler
 from .laws.law import dot, shown
 from .pointwise import components
-from .splines import SplinePieces
-from .splines import normal as spline_normal
+from .splines import SplinePieces, normal as spline_normal
 from .trace import call, parameters, trace
 
 if TYPE_CHECKING:
@@ -41,6 +40,14 @@ def maker(function):
     checked = keywords(function)
     checked.is_maker = True
     return checked
+
+
+def marked(function, name, **attributes):
+    """A condition, or a field for one, with its name in messages and these attributes."""
+    function.__qualname__ = name
+    for attribute, value in attributes.items():
+        setattr(function, attribute, value)
+    return function
 
 
 def condition(function):
@@ -109,8 +116,7 @@ def curved_wall(normal: Callable | str, corner: float = 45.0) -> Callable:
             raise ValueError("the normal of curved_wall is zero; it must point away from the wall")
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-    curved_wall_state.check, curved_wall_state.__qualname__ = check_normal(normal), f"curved_wall({shown(normal)})"
-    return curved_wall_state
+    return marked(curved_wall_state, f"curved_wall({shown(normal)})", check=check_normal(normal))
 
 
 def spline_wall(name, corner):
@@ -125,9 +131,7 @@ def spline_wall(name, corner):
         N = spline_normal(x, face)
         scale = (1 / dot(N, N)) ** 0.5
         return mirrored(q, tuple(scale * k for k in N), law, "curved_wall")
-    spline_wall_state.of_faces = SplinePieces(float(corner))
-    spline_wall_state.__qualname__ = f"curved_wall({name!r}, corner={corner:g})"
-    return spline_wall_state
+    return marked(spline_wall_state, f"curved_wall({name!r}, corner={corner:g})", of_faces=SplinePieces(float(corner)))
 
 
 def mirrored(q, n, law, condition):
@@ -203,9 +207,7 @@ def prescribed(g: Sequence[float] | Callable) -> Callable:
 
     def prescribed_state(x, t, law):
         return state_of(g, x, t, law, "prescribed")
-    prescribed_state.flux, prescribed_state.check = upwind, check_state(g, "prescribed")
-    prescribed_state.__qualname__ = f"prescribed({shown(g)})"
-    return prescribed_state
+    return marked(prescribed_state, f"prescribed({shown(g)})", flux=upwind, check=check_state(g, "prescribed"))
 
 
 @maker
@@ -217,10 +219,8 @@ def incident(field: Sequence[float] | Callable) -> Callable:
 
     def incident_state(x, t, law):
         return state_of(field, x, t, law, "incident")
-    incident_state.flux, incident_state.check = upwind, check_state(field, "incident")
-    incident_state.unknown, incident_state.field = "total", field
-    incident_state.__qualname__ = f"incident({shown(field)})"
-    return incident_state
+    return marked(incident_state, f"incident({shown(field)})", flux=upwind, check=check_state(field, "incident"),
+                  unknown="total", field=field)
 
 
 @maker
@@ -237,81 +237,9 @@ def scattered(condition: Callable, field: Callable) -> Callable:
         given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
-    scattered_state.__qualname__ = f"scattered({shown(condition)}, {shown(field)})"
-    for name in ("flux", "of_faces"):
-        if hasattr(condition, name):
-            setattr(scattered_state, name, getattr(condition, name))
-    scattered_state.check = all_checks(condition, field)
-    scattered_state.unknown, scattered_state.field = "scattered", field
-    return scattered_state
-
-
-@maker
-def far_field(g: Sequence[float] | Callable) -> Callable:
-    """Far field of a gas: what leaves is taken from inside, what enters from g, in subsonic and supersonic flow.
-
-    g: the state there, a tuple of numbers or a function of x and t that returns one.
-
-    In MHD and of two fluids the waves are those of linear equations, see `MHD.entering` and `TwoFluid.entering`.  In Euler:
-    With u = n . v, R+ = u + 2 c / (gamma - 1) is carried at the speed u + c, R- = u - 2 c / (gamma - 1) at u - c, entropy and
-    tangential velocity at u: each is that of inside where this speed is positive there, else that of g.
-    u+ = (R+ + R-) / 2,  c+ = (gamma - 1) (R+ - R-) / 4,  rho+ = rho_k (c+ / c_k)^(2 / (gamma - 1)),  p+ = rho+ c+^2 / gamma,
-    k the side of the entropy;  F* = F(q+) . n.  Blazek 2015, section 8.3."""
-    g = state_function(g, "far_field")
-
-    def far_field_state(q, n, x, t, law):
-        if law.entering is not None:
-            return law.entering(q, state_of(g, x, t, law, "far_field"), n)
-        gas(law, "far_field", also=", MHD or TwoFluid")
-        inside, outside = split(law, q, n), split(law, state_of(g, x, t, law, "far_field"), n)
-        (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
-        plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
-        minus = np.where(ui - ci > 0, ui - a * ci, ug - a * cg)
-        u, c = (plus + minus) / 2, (plus - minus) / (2 * a)
-        rho, uk, ck, *v = (np.where(ui > 0, i, e) for i, e in zip(inside, outside))
-        return joined(law, n, rho * (c / ck) ** a, v, u - uk, c)
-    return at_boundary(far_field_state, f"far_field({shown(g)})", check_state(g, "far_field"))
-
-
-@maker
-def inflow(g: Sequence[float] | Callable) -> Callable:
-    """Inflow of a gas of given density and velocity: those of the state g, where it enters at supersonic speed all of g.
-
-    g: a tuple of numbers or a function of x and t that returns one.
-
-    In MHD and of two fluids all waves that enter are those of g, as in `far_field`.  In Euler, at subsonic speed,
-    R+ = u + 2 c / (gamma - 1), u = n . v, comes from inside and gives the pressure:
-    c+ = (gamma - 1) (R+ - u_g) / 2,  p+ = rho_g c+^2 / gamma;  F* = F(q+) . n."""
-    g = state_function(g, "inflow")
-
-    def inflow_state(q, n, x, t, law):
-        if law.entering is not None:
-            return law.entering(q, state_of(g, x, t, law, "inflow"), n)
-        gas(law, "inflow", also=", MHD or TwoFluid")
-        _, ui, ci, *_ = split(law, q, n)
-        rho, u, c, *v = split(law, state_of(g, x, t, law, "inflow"), n)
-        return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
-    return at_boundary(inflow_state, f"inflow({shown(g)})", check_state(g, "inflow"))
-
-
-@maker
-def pressure_outflow(p: float | Callable) -> Callable:
-    """Outflow of a gas against the pressure p, a number or p(x, t); where it leaves at supersonic speed, q+ = q-.
-
-    Entropy, tangential velocity and R+ = u + 2 c / (gamma - 1), u = n . v, come from inside:
-    rho+ = rho- (p / p-)^(1 / gamma),  c+ = sqrt(gamma p / rho+),  u+ = u- + 2 (c- - c+) / (gamma - 1);  F* = F(q+) . n.
-    Carlson 2011, NASA/TM-2011-217181."""
-    if not callable(p) and not (isinstance(p, Real) and p > 0):
-        raise ValueError(f"pressure_outflow({p!r}) is not allowed; give a positive number or a function of x and t")
-
-    def outflow_state(q, n, x, t, law):
-        gas(law, "pressure_outflow")
-        rho, u, c, *v = split(law, q, n)
-        given = components(call(p, dict(x=x, t=t), "pressure"), 1, "the pressure")[0] if callable(p) else float(p)
-        ratio = np.where(u < c, given / law.pressure(q), 1.0)
-        outside = c * ratio ** ((law.gamma - 1) / (2 * law.gamma))
-        return joined(law, n, rho * ratio ** (1 / law.gamma), v, (c - outside) * (2 / (law.gamma - 1)), outside)
-    return at_boundary(outflow_state, f"pressure_outflow({shown(p)})", check_pressure(p))
+    inherited = {name: getattr(condition, name) for name in ("flux", "of_faces") if hasattr(condition, name)}
+    return marked(scattered_state, f"scattered({shown(condition)}, {shown(field)})", check=all_checks(condition, field),
+                  unknown="scattered", field=field, **inherited)
 
 
 def refuse_factory(name, condition):
@@ -325,28 +253,6 @@ def refuse_factory(name, condition):
 def state_of(g, x, t, law, condition):
     """The state g(x, t), with all its components."""
     return components(call(g, dict(x=x, t=t), condition), len(law.variables), f"the state of {condition}", law.variables)
-
-
-def split(law, q, n):
-    """Density, normal velocity, speed of sound and the components of the velocity of a gas."""
-    v = law.velocity(q)
-    return (q[0], dot(v, n), law.sound_speed(q), *v)
-
-
-def joined(law, n, rho, v, push, c):
-    """The state of a gas with density rho, velocity v + push n and speed of sound c."""
-    return law.conservative((rho, *(a + push * k for a, k in zip(v, n)), rho * c * c * (1 / law.gamma)))
-
-
-def at_boundary(condition, name, check):
-    """A condition that gives the state at the boundary itself: the numerical flux there is F(q+) . n."""
-    def outer(law):
-        def flux(r, n, x, t, mr):
-            star = call(law.flux, dict(q=r, n=n, x=x, t=t, m=mr))
-            return star if law.products is None else (*star, *law.product_flux(r, n))
-        return flux
-    condition.flux, condition.__qualname__, condition.check = outer, name, check
-    return condition
 
 
 def function_of_x(f, condition):
@@ -377,11 +283,6 @@ def need(law, attribute, condition, kind):
     return getattr(law, attribute)
 
 
-def gas(law, condition, also=""):
-    if not isinstance(law, Euler):
-        raise ValueError(f"boundary condition '{condition}' needs the Euler equations{also}, not {law!r}")
-
-
 def linear(law, condition):
     if law not in LINEAR:
         LINEAR[law] = is_linear(law)
@@ -391,7 +292,7 @@ def linear(law, condition):
         raise ValueError(f"boundary condition '{condition}' is for linear laws, not {law!r}; {other}")
 
 
-LINEAR = WeakKeyDictionary()          # {law: whether it is linear}, for tracing takes longer than the condition
+LINEAR: WeakKeyDictionary = WeakKeyDictionary()          # {law: whether it is linear}: tracing takes longer than a condition
 
 
 def check_leaving(mesh, faces, law):

@@ -210,7 +210,7 @@ def write_module(source, stem):
     return module
 
 
-_alone = []          # files whose functions this process compiles
+_alone: list = []          # files whose functions this process compiles
 
 
 def compiled_alone(path, compile, signature):

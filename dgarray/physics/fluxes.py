@@ -156,7 +156,7 @@ def hlld_shock_stable(law: Any) -> Callable:
 
 
 for _flux in (hllc_shock_stable, roe_shock_stable, hlld_shock_stable):
-    _flux.sweep_courant = 0.25          # above 0.27 sound across a stream grows: see `shock_stability.pressure_share`
+    vars(_flux)["sweep_courant"] = 0.25          # above 0.27 sound across a stream grows: see `shock_stability.pressure_share`
 
 
 def ranocha(law: Any) -> Callable:

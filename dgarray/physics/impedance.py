@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import linear, maker, need
+from .boundary import linear, maker, marked, need
 from .boundary_checks import face_places, shown_at, values
 from .dispersion import Dispersion
 from .fluxes import upwind
@@ -58,9 +58,7 @@ def impedance(Z: float | Callable) -> Callable:
             Z0 = m.rho * m.c
         R = (given - Z0) / (given + Z0)
         return tuple(R * c if name[0] in "Ep" else -R * c for name, c in zip(law.variables, q))
-    impedance_state.flux, impedance_state.check = upwind, check_impedance(Z)
-    impedance_state.__qualname__ = f"impedance({shown(Z)})"
-    return impedance_state
+    return marked(impedance_state, f"impedance({shown(Z)})", flux=upwind, check=check_impedance(Z))
 
 
 def check_impedance(Z):

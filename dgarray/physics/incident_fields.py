@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import acoustic, maker
+from .boundary import acoustic, maker, marked
 from .derivative import derivative
 from .laws.law import argument, cross, dot, shown
 from .plane_waves import medium_of, plane_wave, tell
@@ -80,10 +80,9 @@ def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Seque
         for weight, wave in zip(weights, waves):
             total = [a + weight * b for a, b in zip(total, wave(x, t))]
         return tuple(total)
-    field.__qualname__ = (f"gaussian_beam({tuple(map(float, direction))}, {amplitude}, {shown(shape)}, waist={waist:g}, "
-                          f"wavelength={wavelength:g}, focus={focus})")
-    field.check, field.variables, field.medium = centre.check, centre.variables, centre.medium
-    return field
+    name = (f"gaussian_beam({tuple(map(float, direction))}, {amplitude}, {shown(shape)}, waist={waist:g}, "
+            f"wavelength={wavelength:g}, focus={focus})")
+    return marked(field, name, **{each: getattr(centre, each) for each in ("check", "variables", "medium")})
 
 
 def sines_across(dim, largest, count):
@@ -107,7 +106,7 @@ def turned_with(law, direction, k, amplitude):
     both, E_k = E - (E . k) (direction + k) / (1 + direction . k)."""
     if not hasattr(law, "fields"):
         return amplitude, 1.0
-    E, d, k = np.array(amplitude), *(np.array(law.direction(tuple(v))) for v in (direction, k))
+    E, (d, k) = np.array(amplitude), (np.array(law.direction(tuple(v))) for v in (direction, k))
     turned = E - (E @ k) / (1 + d @ k) * (d + k)
     return tuple(map(float, turned)), float(turned @ E)
 
@@ -137,44 +136,41 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
     if law.dim != 3:
         raise ValueError(f"dipole needs a law in 3D, not {law!r}; in 2D a point source leaves a wake, whose field is no closed "
                          "expression: compute it in a mesh with source=dgarray.current(...)")
-    position = point_of(law, "position", position)
-    moment = moment_of(law, moment, "dipole")
-    medium, varies = medium_of(law, medium, "a dipole")
-    if medium.get("sigma"):
+    place, strength = point_of(law, "position", position), moment_of(law, moment, "dipole")
+    numbers, varies = medium_of(law, medium, "a dipole")
+    if numbers.get("sigma"):
         raise ValueError(f"a dipole needs a medium without losses, but the law is {law!r}")
     first = derivative_of(pulse)
     second = derivative_of(first)
     if hasattr(law, "fields"):
-        eps, mu = law.isotropic(medium, "a dipole")
+        eps, mu = law.isotropic(numbers, "a dipole")
         speed = (eps * mu) ** -0.5
         unit = 1 / (4 * np.pi)
 
         def field(x, t):
             n, r, s = retarded(x, t)
             f, df, ddf = pulse(s) / (r * r * r), first(s) / (speed * (r * r)), second(s) / (speed * speed * r)
-            near, far, along = unit / eps * (f + df), unit / eps * ddf, dot(n, moment)
-            E = tuple((3 * k * along - p) * near + (k * along - p) * far for k, p in zip(n, moment))
+            near, far, along = unit / eps * (f + df), unit / eps * ddf, dot(n, strength)
+            E = tuple((3 * k * along - p) * near + (k * along - p) * far for k, p in zip(n, strength))
             turning = unit * speed * (df + ddf)
-            return law.state(E, tuple(turning * c for c in cross(moment, n)))
+            return law.state(E, tuple(turning * c for c in cross(strength, n)))
     else:
-        rho, speed = medium["rho"], medium["c"]
-        strength = moment / (4 * np.pi)
+        rho, speed = numbers["rho"], numbers["c"]
+        inflow = strength / (4 * np.pi)
 
         def field(x, t):
             n, r, s = retarded(x, t)
             ddf = second(s) / r
-            outward = strength * (first(s) / (r * r) + ddf / speed)
-            return (rho * strength * ddf, *(outward * k for k in n))
+            outward = inflow * (first(s) / (r * r) + ddf / speed)
+            return (rho * inflow * ddf, *(outward * k for k in n))
 
     def retarded(x, t):
         """n, r and the time t - r / c."""
-        R = tuple(a - b for a, b in zip(x, position))
+        R = tuple(a - b for a, b in zip(x, place))
         r = np.sqrt(dot(R, R))
         return tuple(c / r for c in R), r, t - r / speed
-    where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
-    field.__qualname__ = f"dipole({position}, {moment}, {shown(pulse)}{where})"
-    tell(field, law, medium)
-    return field
+    where = "".join(f", {argument(law, name)}={numbers[name]:g}" for name in varies)
+    return tell(field, f"dipole({place}, {strength}, {shown(pulse)}{where})", law, numbers)
 
 
 @maker
@@ -199,25 +195,23 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
     ValueError for other laws, another moment, position or width, and a moment along components that the law does not have;
     TraceError for a pulse that cannot be traced.
     Taflove & Hagness 2005, section 5.1."""
-    position, moment = point_of(law, "position", position), moment_of(law, moment, "current")
+    place, given = point_of(law, "position", position), moment_of(law, moment, "current")
     positive("width", width)
     rate, scale = derivative_of(pulse), float(np.sqrt(np.pi) * width) ** -law.dim
     if hasattr(law, "fields"):
-        strength = law.state(tuple(-p for p in moment), (0.0, 0.0, 0.0))
+        strength = law.state(tuple(-p for p in given), (0.0, 0.0, 0.0))
     else:
-        strength = (moment, *(0.0,) * law.dim)
+        strength = (given, *(0.0,) * law.dim)
 
     def profile(x):
-        R = tuple(a - b for a, b in zip(x, position))
+        R = tuple(a - b for a, b in zip(x, place))
         return scale * np.exp(-dot(R, R) * (1 / width**2))
 
     def source(x, t):
         value = rate(t) * profile(x)
         return tuple(s * value for s in strength)
-    source.__qualname__ = f"current({position}, {moment}, {width:g}, {shown(pulse)})"
-    source.variables = tuple(law.variables)
-    source.pulse, source.profile, source.position, source.width = rate, profile, position, float(width)
-    return source
+    return marked(source, f"current({place}, {given}, {width:g}, {shown(pulse)})", variables=tuple(law.variables), pulse=rate,
+                  profile=profile, position=place, width=float(width))
 
 
 def derivative_of(pulse):

@@ -34,7 +34,7 @@ class Relaxing(NamedTuple):
 
     term: Relaxation
     high: float
-    states = 1
+    states: int = 1
 
     def rate(self, z, y, x, m):
         return (self.term.residue / self.high * y - self.term.decay * z[0],)
@@ -65,7 +65,7 @@ class Resonating(NamedTuple):
     term: Resonance
     high: float
     unit: float
-    states = 2
+    states: int = 2
 
     def rate(self, z, y, x, m):
         return self.unit * z[1], self.unit * y - self.term.a0 / self.unit * z[0] - self.term.a1 * z[1]
@@ -94,7 +94,7 @@ class Current(NamedTuple):
     strength: float
     damping: float
     high: float
-    states = 1
+    states: int = 1
 
     @property
     def plasma(self):
@@ -121,7 +121,7 @@ class Conduction(NamedTuple):
     """The term sigma / (C s) of a conductivity: dz/dt = sigma y / C, with the function (m) -> sigma / C."""
 
     quotient: object
-    states = 1
+    states: int = 1
 
     def rate(self, z, y, x, m):
         return (self.quotient(m) * y,)
@@ -132,7 +132,7 @@ class Conduction(NamedTuple):
     def change(self, z, dz, y, x, m):
         return dz[0]
 
-    fastest = 0.0          # as of a law's own source
+    fastest: float = 0.0          # as of a law's own source
 
     def at_end(self):
         return Loss(lambda x, m: self.quotient(m), 0.0)
@@ -143,7 +143,7 @@ class Loss(NamedTuple):
 
     factor: object
     fastest: float
-    states = 0
+    states: int = 0
 
     def rate(self, z, y, x, m):
         return ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..wording import choose, plural
-from .boundary import acoustic, maker
+from .boundary import acoustic, maker, marked
 from .boundary_checks import check_medium
 from .laws.law import argument, check_bounds, cross, dot, shown
 
@@ -33,18 +33,18 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     known, has losses or is dispersive."""
     if not hasattr(law, "fields"):
         acoustic(law, "plane_wave")
-    k, strength = np.atleast_1d(direction), amplitude_of(law, amplitude)
-    if k.shape != (law.dim,) or k.dtype.kind not in "fiu" or not abs(dot(k, k) - 1) <= 1e-9:
+    along, strength = np.atleast_1d(direction), amplitude_of(law, amplitude)
+    if along.shape != (law.dim,) or along.dtype.kind not in "fiu" or not abs(dot(along, along) - 1) <= 1e-9:
         raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with "
                          f"{plural(law.dim, 'component')}")
     if not callable(shape):
         raise ValueError(f"shape={shape!r} is not allowed; give a function of c t - k . x that returns a number")
-    k = tuple(map(float, k))
-    medium, varies = medium_of(law, medium)
-    if medium.get("sigma"):
+    k = tuple(map(float, along))
+    numbers, varies = medium_of(law, medium)
+    if numbers.get("sigma"):
         raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
     if hasattr(law, "fields"):
-        (eps, mu), k3 = law.isotropic(medium, "a plane wave"), law.direction(k)
+        (eps, mu), k3 = law.isotropic(numbers, "a plane wave"), law.direction(k)
         E = tuple(map(float, strength))
         if abs(dot(E, k3)) > 1e-9:
             raise ValueError(f"amplitude={amplitude!r} is not allowed; E must be normal to {k}")
@@ -56,17 +56,15 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
                              f"the law has {', '.join(law.variables)}")
         state, speed = law.state(E, H), (eps * mu) ** -0.5
     else:
-        rho, speed = medium["rho"], medium["c"]
-        state = (float(amplitude), *(amplitude * c / (rho * speed) for c in k))
+        rho, speed, pressure = numbers["rho"], numbers["c"], float(strength)
+        state = (pressure, *(pressure * c / (rho * speed) for c in k))
 
     def field(x, t):
         profile = shape(speed * t - dot(k, x))
         return tuple(a * profile for a in state)
-    where = "".join(f", {argument(law, name)}={medium[name]:g}" for name in varies)
-    field.__qualname__ = f"plane_wave({k}, {amplitude}, {shown(shape)}{where})"
-    tell(field, law, medium)
-    field.plane = f"plane_wave({shown_vector(k)}, {shown_vector(strength)})"
-    return field
+    where = "".join(f", {argument(law, name)}={numbers[name]:g}" for name in varies)
+    tell(field, f"plane_wave({k}, {amplitude}, {shown(shape)}{where})", law, numbers)
+    return marked(field, field.__qualname__, plane=f"plane_wave({shown_vector(k)}, {shown_vector(strength)})")
 
 
 def amplitude_of(law, amplitude):
@@ -82,11 +80,11 @@ def amplitude_of(law, amplitude):
     return found
 
 
-def tell(field, law, medium):
-    """Let a field say its law's variables and its medium, {parameter: number}, and check them where it is given."""
-    field.check, field.variables = check_medium(field.__qualname__, medium, law.variables), tuple(law.variables)
-    field.medium = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if hasattr(law, "fields") else
-                    {argument(law, name): value for name, value in medium.items()})
+def tell(field, name, law, medium):
+    """Let a field say its name, its law's variables and its medium, {parameter: number}, and check them where it is given."""
+    own = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if hasattr(law, "fields") else
+           {argument(law, name): value for name, value in medium.items()})
+    return marked(field, name, check=check_medium(name, medium, law.variables), variables=tuple(law.variables), medium=own)
 
 
 def shown_vector(values):

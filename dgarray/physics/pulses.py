@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boundary import maker
+from .boundary import maker, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +40,5 @@ def pulse(band: Sequence[float], start: float = 0.0) -> Callable:
     def shape(s):
         u = s - middle
         return np.sin(rate * u) * np.exp(-((u * (1 / width)) ** 2))
-    shape.__qualname__ = f"pulse(({low:g}, {high:g})" + f", start={start:g}" * bool(start) + ")"
-    shape.end = middle + HALF_LENGTH * width
-    return shape
+    name = f"pulse(({low:g}, {high:g})" + f", start={start:g}" * bool(start) + ")"
+    return marked(shape, name, end=middle + HALF_LENGTH * width)

@@ -8,7 +8,7 @@ from .pointwise import Pointwise
 from .trace import Graph, TraceError, operands, trace
 
 NUMBER = "number"        # the argument whose components are these constants
-_MADE = WeakKeyDictionary()
+_MADE: WeakKeyDictionary = WeakKeyDictionary()
 
 
 class WithNumbers(Pointwise):

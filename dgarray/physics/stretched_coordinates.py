@@ -33,7 +33,7 @@ class Section(NamedTuple):
     speed: float
     above: tuple
     below: tuple
-    states = 1
+    states: int = 1
 
     def rates(self, x, m):
         """b and d at the points x."""

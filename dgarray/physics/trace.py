@@ -311,7 +311,7 @@ def _clip(value, a_min=None, a_max=None, *, min=None, max=None):
     return value if high is None else np.minimum(value, high)
 
 
-_SIGNATURES = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
+_SIGNATURES: dict[type, WeakKeyDictionary] = {FunctionType: WeakKeyDictionary(), MethodType: WeakKeyDictionary()}
 
 
 def _signature(function):

@@ -30,7 +30,7 @@ SEARCHED = 1 << 14          # unknowns of a variable on the part on which the se
 
 def measured(sim):
     """The `Plan` of a run of a simulation, without snapshots that are kept."""
-    samples, search, whole = *samples_of(sim), places(sim.problem)
+    (samples, search), whole = samples_of(sim), places(sim.problem)
     sizes = sim.method.sizes(sim.problem) if len(samples) > 1 else samples[0].sizes
     kept = [{}, {}]
     for place, found in enumerate(kept):

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
+from rich.progress import BarColumn, Progress as RichProgress, TextColumn, TimeRemainingColumn
 
 REDRAW = 0.1                      # seconds between two pictures of the bar
 FIRST, EVERY, LONGEST = 5.0, 30.0, 600.0          # seconds to the first line, and between two lines: at least, at most

@@ -171,7 +171,7 @@ class Ranks(Messages):
         self.comm.Abort(status)
 
 
-_found = []          # the ranks, once they have been asked for
+_found: list = []          # the ranks, once they have been asked for
 
 
 def ranks():

@@ -39,7 +39,7 @@ class Signals:
         self.received = number
 
 
-_entered = []          # the `Signals` of runs
+_entered: list = []          # the `Signals` of runs
 
 
 def end_waiting():

@@ -109,24 +109,23 @@ class Simulation(Keywords):
                  record: dict[str, Any] | None = None, case: str | None = None, results: Callable | None = None):
         given = locals()
         self.options = {name: given[name] for name in OPTIONS}
-        law = law_of(law)
-        self.mesh, self.law, self.method = mesh, law, method
-        self.initial = initial if initial is not None else zero_state(law)
-        check_problem(mesh, law, method)
+        self.mesh, self.law, self.method = mesh, law_of(law), method
+        self.initial = initial if initial is not None else zero_state(self.law)
+        check_problem(mesh, self.law, method)
         check_numbers(cfl, dt=dt, until=end_of(until), every=every, steady=steady)
         fields = {"initial": initial, "source": source, "exact": exact}
         check_functions(fields, results, flux)
-        check_variables(law, fields)
+        check_variables(self.law, fields)
         self.stepper = method.stepper(stepper)
         check_cfl(cfl, dt, method)
-        self.problem = Problem(mesh, law, boundary, flux, source)
+        self.problem = Problem(mesh, self.law, boundary, flux, source)
         method.check(self.problem)
         check_ranks_given(ranks)
         self.ranks = None if ranks == 1 else started_ranks()
         if self.ranks is not None:
             check_ranks(self.ranks, method, mesh)
-        self.record = check_records(record, law, mesh)
-        check_initial(self.initial, mesh, law)
+        self.record = check_records(record, self.law, mesh)
+        check_initial(self.initial, mesh, self.law)
         backends.check(backend, kernels, dtype, threads)
         if backend == "jax" and not method.programs:
             raise ValueError(f"backend='jax' runs NodalDG, ModalDG, TensorDG and Hermite, not {method!r}; take backend='numpy'")

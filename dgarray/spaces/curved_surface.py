@@ -15,7 +15,7 @@ from .surface import AXES, Surface
 class CurvedSurface(Surface):
     """As `Surface`, of cells with geometry nodes (cell, node, dim): normals (dim, face, face_node) at each node."""
 
-    geometry_nodes: np.ndarray = None
+    geometry_nodes: np.ndarray | None = None
 
     @cached_property
     def elements(self):

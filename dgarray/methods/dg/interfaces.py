@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...mesh.cuts import among, without
-from ...mesh.extrude import among as among_edges
-from ...mesh.extrude import edges_of, ends
+from ...mesh.extrude import among as among_edges, edges_of, ends
 from ...mesh.interfaces import must_be_even, other_side
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown

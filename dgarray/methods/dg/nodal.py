@@ -15,8 +15,7 @@ from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_ord
 from .operator import DGOperator
 from .sets import bent
 from .tables import NodalTables, QuadratureTables
-from .tensor import SHAPES as TENSOR_SHAPES
-from .tensor import TensorDG
+from .tensor import SHAPES as TENSOR_SHAPES, TensorDG
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ class Advection(Law):
             if not all(isinstance(a, Real) and isfinite(a) for a in constant):
                 raise ValueError(f"velocity={shown(velocity)} is not allowed; it must be a number, a tuple of numbers, one "
                                  "along each axis, or a function of x that returns them")
-            constant = tuple(map(float, constant))
-            if dim not in (None, len(constant)) or not 1 <= len(constant) <= 3:
-                raise ValueError(f"velocity={velocity!r} has {len(constant)} component{'s' * (len(constant) != 1)}; "
+            fixed = tuple(map(float, constant))
+            if dim not in (None, len(fixed)) or not 1 <= len(fixed) <= 3:
+                raise ValueError(f"velocity={velocity!r} has {len(fixed)} component{'s' * (len(fixed) != 1)}; "
                                  f"allowed: {dim or '1, 2 or 3'}")
-            dim = len(constant)
-            self._velocity = lambda x: constant
+            dim = len(fixed)
+            self._velocity = lambda x: fixed
         self.velocity, self.dim = velocity, dim
         self.say_units(units)
 

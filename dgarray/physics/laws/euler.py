@@ -31,6 +31,8 @@ class Euler(Gas):
     dim, gamma or units.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
     """
 
+    gamma: float
+    primitive_variables: tuple[str, ...]
     momentum = slice(1, -1)
     si = {"rho": "kg/m^3", **{f"rho_{c}": "kg/m^2/s" for c in "uvw"}, "E": "J/m^3", **dict.fromkeys("uvw", "m/s"), "p": "Pa",
           "pressure": "Pa", "mach": "1", "sound_speed": "m/s", "entropy": "1", "gamma": "1"}

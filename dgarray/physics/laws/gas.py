@@ -24,6 +24,9 @@ class Gas(Law):
     grueneisen   (l, r, a, b) -> dp / d(rho e) at constant density, rho e the internal energy: the mean of both sides with the
                  weights a, b, a + b = 1"""
 
+    pressure: Any
+    sound_speed_squared: Any
+
     @property
     def conserved(self):
         """The slice of q that is conserved: density, momentum, energy."""

@@ -64,6 +64,8 @@ class Law(Keywords):
                  itself makes waves of pressure where two fluids meet
     positive_speed  (l, r, n, m) -> speed s of Rusanov's flux that keeps states admissible where dt/h s <= 1; by default the
                  larger wave speed
+    fields, state, direction, isotropic   of the laws of Maxwell's type: (q) -> (E, H) and back, (n) -> n in 3D, and
+                 (medium, what) -> eps, mu
     sweep_courant   largest Courant number of sweeps along one axis after the other, in 2D and 3D
     damping      (m) -> fastest rate at which the law's own source damps, 1 / time, for the time step
     long_names   {variable: text}
@@ -80,6 +82,12 @@ class Law(Keywords):
 
     dim: Any = None
     variables: tuple[str, ...] = ()
+    flux: Any
+    wave_speed: Any
+    fields: Any
+    state: Any
+    direction: Any
+    isotropic: Any
     parameters: dict[str, Any] = {}
     arguments: dict[str, str] = {}
     long_names: dict[str, str] = {}

@@ -73,8 +73,8 @@ class Maxwell(Law):
             allowed = ", ".join(str(p) for d, p in FIELDS if d == dim)
             raise ValueError(f"polarisation={polarisation!r} is not allowed in {dim}D; allowed: {allowed}")
         self.variables = FIELDS[dim, self.polarisation]
-        kind = {"E": "electric", "H": "magnetic"}
-        self.long_names = {v: f"{kind[v[0]]} field, {v[1]} component" for v in self.variables}
+        kinds = {"E": "electric", "H": "magnetic"}
+        self.long_names = {v: f"{kinds[v[0]]} field, {v[1]} component" for v in self.variables}
         vacuum = VACUUM if units == "SI" else (1.0, 1.0)
         eps, mu = (default if given is None else given for given, default in zip((eps, mu), vacuum))
         if units == "SI":
@@ -82,9 +82,9 @@ class Maxwell(Law):
                 warn_of_relative(name, value, unit, of_vacuum)
         axes = {name: tuple("xyz".index(v[1]) for v in self.variables if v[0] == field) for field, name in MEDIUM.items()}
         self.parameters, self.tensors = tensors_apart({"eps": eps, "mu": mu, "sigma": sigma}, axes)
-        allowed = {part: name for name in axes for part in (
+        parts = {part: name for name in axes for part in (
             self.tensors[name].names.values() if name in self.tensors else (name,))}
-        self.parameters, self.dispersive = dispersive_apart(self.parameters, allowed)
+        self.parameters, self.dispersive = dispersive_apart(self.parameters, parts)
         check_parameters(self)
         self.say_units(units)
 

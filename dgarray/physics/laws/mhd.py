@@ -46,6 +46,7 @@ class MHD(Law):
     2005.
     """
 
+    gamma: float
     variables = ("rho", "rho_u", "rho_v", "rho_w", "E", "Bx", "By", "Bz", "psi")
     primitive_variables = ("rho", "u", "v", "w", "p", "Bx", "By", "Bz", "psi")
     momentum, field = slice(1, 4), slice(5, 8)
