@@ -59,9 +59,11 @@ def stage(forms, row, joins=None):
     return sets.program("stage", found)
 
 
-def last_stage(stages, stepper):
-    """{title: program} of the last stage of a step, for people who want to read it."""
-    return {f"stage {len(stepper.stages)}": stages.program("stage", kind_of(stepper.stages[-1]))}
+def last_stage(operator, stepper):
+    """{title: program} of the last stage of a step and of the limiter, for people who want to read them."""
+    found = {f"stage {len(stepper.stages)}": operator.program("stage", kind_of(stepper.stages[-1]))}
+    limiter = operator.program("limit", operator.backend.dtype)
+    return found | ({"the limiter": limiter} if limiter.operations else {})
 
 
 def rate(forms, exponent):
