@@ -12,7 +12,6 @@ import numpy as np
 
 from ...physics.pointwise import Pointwise
 from ...program.arrays import Trace, apply, by_components, gather, product, put, recursion, stack
-from ...program.listing import listing
 from ...program.operations import Domain
 
 PLACES, AXES, SIDES = ("centres of cells", "nodes"), "xyz", ("left", "right")
@@ -202,10 +201,7 @@ def series_product(count):
                      {"q": count, "f": count}, "product of series")
 
 
-def step_text(tables, collapsed, operations):
-    """What one step does, as text: the programs of both half-steps and of the sponges, then `operations`, the text of who
-    computes what in which order."""
-    programs = [(f"half-step {half + 1}, to the {PLACES[half]}", half_step(tables, half, collapsed)) for half in (0, 1)]
-    programs += [(f"sponge {number + 1}", sponge(tables, number)) for number in range(len(tables.layers))]
-    lines = [line for name, program in programs for line in (f"the program of {name}", *listing(program), "")]
-    return "\n".join([*lines, operations])
+def programs_of(tables, collapsed):
+    """{title: program} of both half-steps and of the sponges, for people who want to read them."""
+    found = {f"half-step {half + 1}, to the {PLACES[half]}": half_step(tables, half, collapsed) for half in (0, 1)}
+    return found | {f"sponge {number + 1}": sponge(tables, number) for number in range(len(tables.layers))}

@@ -8,8 +8,9 @@ from ...physics.taylor import expand
 from ...physics.trace import TraceError
 from ..array_operator import ArrayOperator
 from ..check import Check
+from ..stage_update import step_text
 from .fit import fitted
-from .half_step_program import step_text
+from .half_step_program import programs_of
 from .half_steps import HalfSteps
 
 
@@ -24,7 +25,7 @@ class HermiteOperator(ArrayOperator):
         self.put = self.operations.put
 
     def step_text(self):
-        return step_text(self.tables, self.operations.collapsed, super().step_text())
+        return step_text(programs_of(self.tables, self.operations.collapsed), super().step_text())
 
     row_axis = -1          # nodes lie one after the other, row by row
 
