@@ -56,9 +56,9 @@ def test_beams_are_solutions(law, direction, amplitude, shape):
     assert residual(law, beam, x, 0.3) < 1e-8
     # At the focus the field is amplitude shape(c t).
     speed = law.wave_speed((1.0,) + (0.0,) * (law.dim - 1), namedtuple("m", law.parameters)(**law.parameters))
-    main = beam(focus, 0.2)[0 if not hasattr(law, "fields") else slice(None)]
+    main = beam(focus, 0.2)[0 if not law.fields else slice(None)]
     wanted = np.multiply(amplitude, shape(speed * 0.2))
-    if hasattr(law, "fields"):
+    if law.fields:
         main = [q for name, q in zip(law.variables, main) if name[0] == "E"]
         wanted = [a for a, axis in zip(wanted, "xyz") if "E" + axis in law.variables]
     assert_allclose(main, wanted, atol=1e-12)
@@ -170,12 +170,12 @@ def test_a_current_in_2d_radiates_as_a_line(law, moment):
     points = np.array([(1.0, 0.0), (0.5, -0.6)])
     sim = dg.Simulation(mesh, law, dg.TensorDG(4), dg.absorbing, source=dg.current(law, (0, 0), moment, WIDTH, pulse),
                         record={"points": dg.Points(points)}, backend="numpy")
-    found = sim.run(until=4.5).dg.record("points")["Ez" if hasattr(law, "fields") else "p"]
+    found = sim.run(until=4.5).dg.record("points")["Ez" if law.fields else "p"]
     longer = TIME**2 + WIDTH**2
 
     def second(t):
         return widened(t) * (4 * (t - START) ** 2 / longer**2 - 2 / longer)
-    sign = -1 if hasattr(law, "fields") else 1
+    sign = -1 if law.fields else 1
     wanted = [[sign * line_source(second, r, t) for r in np.hypot(*points.T)] for t in found.time.values]
     assert_allclose(found, wanted, atol=1e-3 * np.abs(wanted).max())
 

@@ -64,7 +64,7 @@ def energy_rates(sim):
 
 
 def waves(law, mesh, order, nodes, volume_flux, flux):
-    method, sides = dg.TensorDG(order, nodes, volume_flux=volume_flux), dg.pec if hasattr(law, "fields") else dg.wall
+    method, sides = dg.TensorDG(order, nodes, volume_flux=volume_flux), dg.pec if law.fields else dg.wall
     return dg.Simulation(mesh, law, method, sides,
                          lambda x: tuple(np.sin(3 * x[0] + v) * np.cos(2 * x[1] - v) for v in range(len(law.variables))),
                          flux=flux, stepper="rk4", backend="numpy", kernels="array", threads=1)

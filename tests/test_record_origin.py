@@ -30,7 +30,7 @@ def squares(cells=8, layer=True):
 
 def recorded(law, mesh=None, boundary=None, names="s", **options):
     """The record of a run that is short: only where it comes from counts."""
-    mesh, default = squares() if mesh is None else mesh, dg.pec if hasattr(law, "fields") else dg.wall
+    mesh, default = squares() if mesh is None else mesh, dg.pec if law.fields else dg.wall
     with_options = {"record": {"r": dg.Fourier(0.1, boundary=names)}, **SMALL, **options}
     ds = dg.Simulation(mesh, law, dg.TensorDG(1), default if boundary is None else boundary, **with_options).run()
     return ds.dg.record("r")
@@ -48,7 +48,7 @@ LIGHT_IN_GLASS = dg.Maxwell(2, eps=2.25 * EPS_0, units="SI")
                          ids=["hard", "soft", "pec", "pmc"])
 def test_a_line_source_and_its_image(law, mirror, plane):
     """The run is the half x > 0; the far field is that of the source and its image, in the medium of the run, SI or not."""
-    light = hasattr(law, "fields")
+    light = law.fields
     mu = law.parameters["mu"] if light else 2.0
     speed = (law.parameters["eps"] * mu) ** -0.5 if light else 1.5
     mesh = dg.rectangle((0, -1), (1, 1), cells=(4, 8), shape="quadrilateral")

@@ -45,7 +45,7 @@ def test_frequencies_that_the_mesh_does_not_carry_are_warned_of():
     def warned(law, frequency, mesh=None, method=None):
         mesh = dg.rectangle(cells=4, shape="quadrilateral") if mesh is None else mesh
         method = dg.TensorDG(2) if method is None else method
-        sim = dg.Simulation(mesh, law, method, dg.wall if not hasattr(law, "fields") else dg.pec, until=1e-3, backend="numpy",
+        sim = dg.Simulation(mesh, law, method, dg.wall if not law.fields else dg.pec, until=1e-3, backend="numpy",
                             kernels="array", record={"f": dg.Fourier((0.1, frequency), points=[(0.3, 0.3)])})
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")

@@ -176,5 +176,5 @@ def medium_at(mesh, law, name):
 
 def refuse_law(law):
     """Raise ValueError unless the law is Maxwell's in 2D or 3D."""
-    if not hasattr(law, "fields") or law.dim == 1:
+    if not law.fields or law.dim == 1:
         raise ValueError(f"ports are for Maxwell in 2D or 3D, not for {law!r}")

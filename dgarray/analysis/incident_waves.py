@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..physics.boundary_checks import grid_places
+from ..physics.declared import declared
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points
 from .unknown_fields import conditions
@@ -37,8 +38,8 @@ def waves(problem):
             found.append(Wave(f"{shown(condition.field)} at {name!r}", of_field(condition.field, x, problem.law)))
     given = boundary.items() if isinstance(boundary, dict) else ()
     launched = [(f"{shown(condition.pulse)} of the port {name!r}", condition.pulse) for name, condition in given
-                if hasattr(condition, "pulse")]
-    if hasattr(problem.source, "pulse"):
+                if declared(condition).pulse]
+    if declared(problem.source).pulse:
         launched.append((shown(problem.source), problem.source.pulse))
     return found + [Wave(text, of_time(pulse)) for text, pulse in launched]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..methods.physics import numerical_flux
 from ..physics.boundary_checks import parameter_at
+from ..physics.declared import declared
 from ..physics.fluxes import upwind
 from ..physics.laws.law import cross, dot
 from ..physics.pointwise import components
@@ -40,13 +41,13 @@ def flux_states(operator, boundary, trace, read, read_beyond):
     if order is None:
         return None
     condition = operator.problem.boundary.get(boundary) if isinstance(operator.problem.boundary, dict) else None
-    condition = condition if hasattr(condition, "between") else None
+    condition = condition if declared(condition).between else None
     flux = numerical_flux(getattr(condition, "flux", operator.problem.flux or upwind), law)
     ml, mr = (record("m", *law.parameters)(*(parameter_at(mesh, rows, x, value) for value in law.parameters.values()))
               for rows in (left, right))
     at = tuple(x)
     n = tuple(np.broadcast_to(c, x.shape[1:]) for c in normals)
-    profiles = call(condition.profiles, dict(x=at), "profiles") if hasattr(condition, "profiles") else {}
+    profiles = call(condition.profiles, dict(x=at), "profiles") if declared(condition).profiles else {}
     p = record("p", *profiles)(*profiles.values())
 
     def read_flux(state, t):
@@ -71,7 +72,7 @@ def matched(x, there, size):
 def state_of_flux(law, q, star, n):
     """The state q with what the flux F* along the unit normal n says in place of its own: F* = (-n x H, n x E) of Maxwell's
     equations, (n . v, p n) of acoustics."""
-    if not hasattr(law, "fields"):
+    if not law.fields:
         more = star[0] - dot(q[1:], n)
         return (dot(star[1:], n), *(v + more * k for v, k in zip(q[1:], n)))
     (E, H), (turned_H, turned_E), n = law.fields(q), law.fields(star), law.direction(n)

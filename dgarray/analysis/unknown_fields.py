@@ -4,6 +4,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..mesh.interfaces import other_side
+from ..physics.declared import declared
 from ..physics.interface_conditions import TotalField
 
 KINDS = "total", "scattered"
@@ -31,7 +32,7 @@ def conditions(boundary):
     """(name, condition) of those through which an incident field enters."""
     given = boundary if isinstance(boundary, dict) else {"default": boundary}
     return [(str(name), condition) for name, condition in given.items()
-            if isinstance(condition, TotalField) or hasattr(condition, "unknown")]
+            if isinstance(condition, TotalField) or declared(condition).unknown]
 
 
 def on_grid(entering):

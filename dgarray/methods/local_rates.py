@@ -83,7 +83,7 @@ def damping_of(mesh, law, cells, region):
         rate, where = float(rates[at]), where_is(mesh, at, [c[at] for c in x])
     else:
         rate, where = float(rates), within(region)
-    conducts = hasattr(law, "fields")
+    conducts = law.fields
     return LocalRate(rate, f"{'sigma / eps' if conducts else 'the damping'}{where}, with the rate {rate:.3g}",
                      CONDUCTOR if conducts else "a smaller damping allows longer steps")
 

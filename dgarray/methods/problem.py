@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ..physics.boundary import Sponge, refuse_factory
+from ..physics.declared import declared
 from ..physics.laws.law import Law, argument, check_bounds, shown
 from ..physics.trace import call
 from ..wording import choose
@@ -25,10 +26,10 @@ class Problem:
     source: object = None
 
     def __post_init__(self):
-        if isinstance(self.boundary, dict) and any(hasattr(condition, "in_problem") for condition in self.boundary.values()):
+        if isinstance(self.boundary, dict) and any(declared(condition).in_problem for condition in self.boundary.values()):
             mesh = self.mesh if self.mesh.structured else self.mesh.whole
             object.__setattr__(self, "boundary", {
-                name: condition.in_problem(mesh, str(name), self.boundary) if hasattr(condition, "in_problem") else condition
+                name: own(mesh, str(name), self.boundary) if (own := declared(condition).in_problem) else condition
                 for name, condition in self.boundary.items()})
 
     @cached_property

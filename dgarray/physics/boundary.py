@@ -1,10 +1,8 @@
 """Boundary conditions as exterior states: a function of the interior state that asks for its arguments by name.
 
 A condition may ask for q (interior state), n (outward unit normal), x, t, m (the element's parameters) and `law`; it returns
-the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  A condition with the
-attribute `flux` uses that numerical flux at its faces whatever the interior uses.  One with the attribute `of_faces` may ask
-for `face`, numbers of each face: of_faces(mesh, faces) -> {name: (face,)}, with the names in of_faces.names.  One with the
-attribute `check` is asked before anything is computed: check(mesh, faces, law) raises ValueError where it does not fit.
+the state outside.  The numerical flux does the rest, so a user's own condition is one NumPy function.  `Declared` says which
+attributes a condition may have besides.
 """
 from __future__ import annotations
 
@@ -20,6 +18,7 @@ import numpy as np
 from ..keywords import Keywords, keywords
 from ..wording import choose
 from .boundary_checks import all_checks, check_normal, check_state
+from .declared import declared
 from .derivative import derivative
 from .fluxes import upwind
 from .laws.euler import Euler
@@ -237,7 +236,7 @@ def scattered(condition: Callable, field: Callable) -> Callable:
         given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
         outside = call(condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
-    inherited = {name: getattr(condition, name) for name in ("flux", "of_faces") if hasattr(condition, name)}
+    inherited = {name: value for name in ("flux", "of_faces") if (value := getattr(declared(condition), name))}
     return marked(scattered_state, f"scattered({shown(condition)}, {shown(field)})", check=all_checks(condition, field),
                   unknown="scattered", field=field, **inherited)
 

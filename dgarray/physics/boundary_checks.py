@@ -5,6 +5,7 @@ one side, (axis, end).
 """
 import numpy as np
 
+from .declared import declared
 from .laws.law import argument
 from .pointwise import at_points
 from .trace import arguments, call
@@ -84,8 +85,8 @@ def all_checks(*parts):
     """The checks of those parts of a condition that have one, as one."""
     def check(mesh, faces, law):
         for part in parts:
-            if hasattr(part, "check"):
-                part.check(mesh, faces, law)
+            if own := declared(part).check:
+                own(mesh, faces, law)
     return check
 
 

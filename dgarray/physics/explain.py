@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import boundary as conditions
 from .codegen import formulas
+from .declared import declared
 from .fluxes import upwind
 from .law_formulas import AXES, inputs, law_formulas, readable
 from .laws import Acoustics, Law, Maxwell
@@ -78,7 +79,8 @@ def formulas_of(function, law):
 
 
 def condition_formulas(condition, law):
-    given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
+    of_faces = declared(condition).of_faces
+    given = {"face": dict.fromkeys(of_faces.names)} if of_faces else {}
 
     def outside(q, n, x, t, m, face=None):
         return call(condition, dict(q=q, n=n, x=x, t=t, m=m, law=law, **dict.fromkeys(given, face)), "boundary condition")

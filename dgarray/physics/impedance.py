@@ -49,7 +49,7 @@ def impedance(Z: float | Callable) -> Callable:
     def impedance_state(q, n, x, m, law):
         linear(law, "impedance")
         given = components(call(Z, dict(x=x), "impedance"), 1, "the impedance")[0] if callable(Z) else float(Z)
-        if hasattr(law, "fields"):
+        if law.fields:
             if law.anisotropic and law.dim == 3:
                 raise ValueError(f"boundary condition 'impedance' is for isotropic media in 3D, not for {law!r}")
             Z0 = law.impedance(n, m)

@@ -95,7 +95,7 @@ def across(law, direction, amplitude):
     """Unit vectors (dim - 1, dim) normal to the direction; in 3D the first one is along E."""
     if law.dim == 2:
         return np.array([[-direction[1], direction[0]]])
-    first = np.array(amplitude) if hasattr(law, "fields") else np.eye(3)[np.argmin(np.abs(direction))]
+    first = np.array(amplitude) if law.fields else np.eye(3)[np.argmin(np.abs(direction))]
     first = first - direction * (first @ direction)
     first = first / np.linalg.norm(first)
     return np.array([first, np.cross(direction, first)])
@@ -104,7 +104,7 @@ def across(law, direction, amplitude):
 def turned_with(law, direction, k, amplitude):
     """The unit amplitude of the plane wave along k, and its share along that of the beam: E turns with k about the normal of
     both, E_k = E - (E . k) (direction + k) / (1 + direction . k)."""
-    if not hasattr(law, "fields"):
+    if not law.fields:
         return amplitude, 1.0
     E, (d, k) = np.array(amplitude), (np.array(law.direction(tuple(v))) for v in (direction, k))
     turned = E - (E @ k) / (1 + d @ k) * (d + k)
@@ -142,7 +142,7 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
         raise ValueError(f"a dipole needs a medium without losses, but the law is {law!r}")
     first = derivative_of(pulse)
     second = derivative_of(first)
-    if hasattr(law, "fields"):
+    if law.fields:
         eps, mu = law.isotropic(numbers, "a dipole")
         speed = (eps * mu) ** -0.5
         unit = 1 / (4 * np.pi)
@@ -198,7 +198,7 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
     place, given = point_of(law, "position", position), moment_of(law, moment, "current")
     positive("width", width)
     rate, scale = derivative_of(pulse), float(np.sqrt(np.pi) * width) ** -law.dim
-    if hasattr(law, "fields"):
+    if law.fields:
         strength = law.state(tuple(-p for p in given), (0.0, 0.0, 0.0))
     else:
         strength = (given, *(0.0,) * law.dim)
@@ -235,7 +235,7 @@ def point_of(law, name, values):
 
 def moment_of(law, moment, maker):
     """The moment of a source, three components, or of acoustics a number. Raises ValueError for others."""
-    if not hasattr(law, "fields"):
+    if not law.fields:
         acoustic(law, maker)
         if not (isinstance(moment, Real) and np.isfinite(moment)):
             raise ValueError(f"moment={moment!r} is not allowed; of acoustics it must be a number")

@@ -106,7 +106,7 @@ class ResistiveSheet:
     def between(self, l, r, n, x, ml, mr, law):
         linear(law, "resistive_sheet")
         R = self.at(x)
-        if hasattr(law, "fields"):
+        if law.fields:
             if law.anisotropic:
                 raise ValueError(f"resistive_sheet needs media that are numbers, but those of {law!r} are tensors")
             return conducting(law, R, l, r, law.direction(n), (ml.eps / ml.mu) ** 0.5, (mr.eps / mr.mu) ** 0.5)

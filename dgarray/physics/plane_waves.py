@@ -31,7 +31,7 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
     ValueError if k is no unit vector, E is not normal to it, the amplitude is 0 or not finite, or the wave's medium is not
     known, has losses or is dispersive."""
-    if not hasattr(law, "fields"):
+    if not law.fields:
         acoustic(law, "plane_wave")
     along, strength = np.atleast_1d(direction), amplitude_of(law, amplitude)
     if along.shape != (law.dim,) or along.dtype.kind not in "fiu" or not abs(dot(along, along) - 1) <= 1e-9:
@@ -43,7 +43,7 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     numbers, varies = medium_of(law, medium)
     if numbers.get("sigma"):
         raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
-    if hasattr(law, "fields"):
+    if law.fields:
         (eps, mu), k3 = law.isotropic(numbers, "a plane wave"), law.direction(k)
         E = tuple(map(float, strength))
         if abs(dot(E, k3)) > 1e-9:
@@ -70,7 +70,7 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
 def amplitude_of(law, amplitude):
     """The amplitude as an array: three components of E, of acoustics one number. Raises ValueError for others."""
     found = np.asarray(amplitude)
-    shape, what = (((3,), "the three components (Ex, Ey, Ez) of E, such as (0, 0, 1)") if hasattr(law, "fields") else
+    shape, what = (((3,), "the three components (Ex, Ey, Ez) of E, such as (0, 0, 1)") if law.fields else
                    ((), "one number, the pressure"))
     if found.shape != shape:
         raise ValueError(f"amplitude={amplitude!r} has {plural(found.size, 'component')}; "
@@ -82,7 +82,7 @@ def amplitude_of(law, amplitude):
 
 def tell(field, name, law, medium):
     """Let a field say its name, its law's variables and its medium, {parameter: number}, and check them where it is given."""
-    own = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if hasattr(law, "fields") else
+    own = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if law.fields else
            {argument(law, name): value for name, value in medium.items()})
     return marked(field, name, check=check_medium(name, medium, law.variables), variables=tuple(law.variables), medium=own)
 

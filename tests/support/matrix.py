@@ -173,7 +173,7 @@ def state_of(run, law):
 
 
 def base_wall(law):
-    return dg.pec if hasattr(law, "fields") else dg.wall
+    return dg.pec if law.fields else dg.wall
 
 
 SIDES = {1: [("left", "right")], 2: [("left", "right"), ("bottom", "top")],

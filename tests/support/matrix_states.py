@@ -83,7 +83,7 @@ def images(law, state, wall):
 def beam(law):
     def q(x, t):
         f = np.sin(np.pi * (x[0] - t) + 0.4)
-        if not hasattr(law, "fields"):
+        if not law.fields:
             return (f, f, *(0.0 * f,) * (law.dim - 1))
         if law.variables[-1] == "Ez" or law.dim == 1:
             return law.state((0.0 * f, 0.0 * f, f), (0.0 * f, -f, 0.0 * f))

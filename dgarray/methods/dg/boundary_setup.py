@@ -6,6 +6,7 @@ from functools import wraps
 import numpy as np
 
 from ...physics.boundary import refuse_factory
+from ...physics.declared import declared
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...wording import choose, plural
@@ -48,7 +49,7 @@ def boundary_groups(mesh, boundary):
     if not isinstance(boundary, dict):
         raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
     for name, condition in boundary.items():
-        if hasattr(condition, "between"):
+        if declared(condition).between:
             choose(f"{condition!r} is for faces inside of the mesh: interface", str(name), mesh.interfaces, "; it has")
             continue
         if str(name) in mesh.interfaces:
@@ -60,7 +61,7 @@ def boundary_groups(mesh, boundary):
         refuse_factory(name, condition)
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
-    boundary = {name: condition for name, condition in boundary.items() if not hasattr(condition, "between")}
+    boundary = {name: condition for name, condition in boundary.items() if not declared(condition).between}
     owner = np.full(mesh.neighbour_face.shape, -1)
     named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
     for number, (name, condition) in enumerate(named):
@@ -88,13 +89,14 @@ def boundary_groups(mesh, boundary):
 def face_values(mesh, faces, condition):
     """The numbers that a condition with the attribute `of_faces` needs of each of its faces (count, 2): {name: (face,)}; empty
     for any other condition. See `dgarray.physics.boundary`."""
-    return condition.of_faces(mesh, faces) if hasattr(condition, "of_faces") else {}
+    of_faces = declared(condition).of_faces
+    return of_faces(mesh, faces) if of_faces else {}
 
 
 def asking(mesh, boundary):
     """The boundary conditions that ask for numbers of their faces: {name: (faces, condition, numbers)}, see `face_values`."""
     return {name: (faces, condition, face_values(mesh, faces, condition))
-            for name, faces, condition in boundary_groups(mesh, boundary) if hasattr(condition, "of_faces")}
+            for name, faces, condition in boundary_groups(mesh, boundary) if declared(condition).of_faces}
 
 
 def on_part(groups, cells):

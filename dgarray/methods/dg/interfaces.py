@@ -9,6 +9,7 @@ import numpy as np
 from ...mesh.cuts import among, without
 from ...mesh.extrude import among as among_edges, edges_of, ends
 from ...mesh.interfaces import must_be_even, other_side
+from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...physics.trace import call
@@ -23,7 +24,7 @@ def conditions_inside(mesh, boundary):
     boundary: {name: condition}, of interfaces and boundaries, as a user gives it; `boundary_groups` refuses names that do not
     exist. A part of a mesh has the faces between cells that are here."""
     given = boundary if isinstance(boundary, dict) else {}
-    named = [(str(name), condition) for name, condition in given.items() if hasattr(condition, "between")]
+    named = [(str(name), condition) for name, condition in given.items() if declared(condition).between]
     found = []
     for name, condition in named:
         if name not in mesh.whole.interfaces:
@@ -52,10 +53,10 @@ def check_interfaces(method, problem):
     """Raise ValueError or TypeError where the conditions of interfaces do not fit the method and the problem."""
     mesh, given = problem.mesh.whole, conditions_inside(problem.mesh.whole, problem.boundary)
     for name, condition in (problem.boundary if isinstance(problem.boundary, dict) else {}).items():
-        if hasattr(condition, "between") and str(name) in mesh.interfaces:
+        if declared(condition).between and str(name) in mesh.interfaces:
             must_be_even(mesh, str(name))
     for number, (left, right, condition) in enumerate(given):
-        if getattr(condition, "closed", False):
+        if declared(condition).closed:
             check_closed(mesh, left, right, condition)
         options = [name for name in ("limiter", "positivity", "volume_flux", "shock_capturing") if getattr(method, name, None)]
         if options:
@@ -68,13 +69,13 @@ def check_interfaces(method, problem):
         if len({type(law) for law in laws}) > 1:
             raise ValueError(f"{condition!r} needs one kind of law on both sides, but the laws are "
                              f"{', '.join(map(repr, laws))}")
-        profiles = call(condition.profiles, dict(x=tuple(mesh.face_centres(left).T)), "profiles") if hasattr(
-            condition, "profiles") else {}
+        own = declared(condition)
+        profiles = call(own.profiles, dict(x=tuple(mesh.face_centres(left).T)), "profiles") if own.profiles else {}
         for law in laws:
             physics = Physics(law, problem.flux or upwind, None, dict.fromkeys(law.parameters))
             flux_between(physics, physics, ("projected",) * 2, condition, profiles).graph          # noqa: B018  tracing is the check
-            if hasattr(condition, "check"):
-                condition.check(mesh, left, right, law)
+            if own.check:
+                own.check(mesh, left, right, law)
 
 
 def check_closed(mesh, left, right, condition):

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ...physics import boundary as conditions
+from ...physics.declared import declared
 from ...physics.laws.law import argument, shown
 from ...physics.pointwise import at_points, components
 from ...physics.trace import call, record
@@ -145,7 +146,7 @@ class Places:
         for places in (x, layer.before(x)):
             given = self.given(faces, places, self.states[0], {})
             given |= dict(l=self.states[0], r=self.states[1], ml=given["m"], mr=given["m"])
-            if hasattr(condition, "profiles"):
+            if declared(condition).profiles:
                 profiles = call(condition.profiles, dict(x=tuple(places)), "profiles")
                 given["p"] = record("p", *profiles)(**profiles)
             seen = [c for state in call(condition.between, given, "condition") for c in state]

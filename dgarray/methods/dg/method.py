@@ -8,6 +8,7 @@ import numpy as np
 from ...mesh.errors import TO_SPLIT
 from ...mesh.hanging import joined
 from ...mesh.store import CURVED
+from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...spaces import MixedSpace, polynomial_space
@@ -281,8 +282,8 @@ def check_problem(problem, weak=False, shapes=SIMPLICES):
         function.graph                                    # noqa: B018  tracing is the check
     for _, faces, condition in groups:
         face_values(mesh, faces, condition)
-        if hasattr(condition, "check"):
-            condition.check(mesh, faces, law)
+        if check := declared(condition).check:
+            check(mesh, faces, law)
 
 
 def check_mesh(problem, shapes):

@@ -20,6 +20,7 @@ Chan, Bencomo & Del Rey Fernandez 2021.
 import numpy as np
 
 from ...mesh.hanging import parts
+from ...physics.declared import declared
 from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call, record
@@ -86,7 +87,7 @@ class MortarList:
 
     def profiles_of(self, condition):
         """The profiles of an interface's condition at the mortars, {name: (mortar point, face)}."""
-        if not hasattr(condition, "profiles"):
+        if not declared(condition).profiles:
             return {}
         x = positions_of(self.tables[0], self.join.left, self.points)
         return {name: np.broadcast_to(np.asarray(values, float), x.shape[1:])
@@ -232,7 +233,8 @@ def flux_between(left, right, forms, condition=None, profiles=()):
         given = dict(l=left.of_law(l), r=right.of_law(r), n=n, x=x, t=t, ml=ml, mr=mr, p=p, law=law)
         of_left, of_right = (left.checked(q, f"the condition {condition!r}")
                              for q in call(condition.between, given, "condition"))
-        numerical = numerical_flux(condition.flux, law) if hasattr(condition, "flux") else left.numerical
+        own = declared(condition).flux
+        numerical = numerical_flux(own, law) if own else left.numerical
         return [left.of_law(left.star(numerical, *pair, n, x, t, ml, mr)) for pair in ((l, of_left), (of_right, r))]
     names = [set(side.parameters) - set(side.internal.parameters if side.internal else ()) for side in (left, right)]
     same = type(law) is type(right.law) and names[0] == names[1]

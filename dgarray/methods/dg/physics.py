@@ -1,6 +1,7 @@
 """A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
 from types import SimpleNamespace
 
+from ...physics.declared import declared
 from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
@@ -111,8 +112,9 @@ class Physics(physics.Physics):
 
         The condition gives the exterior state; the law's parameters outside are those of the element.  For a condition with
         `of_faces` the function has one more input, `face`: the condition's numbers of each face."""
-        numerical = numerical_flux(getattr(condition, "flux", self.flux), self.law)
-        given = {"face": dict.fromkeys(condition.of_faces.names)} if hasattr(condition, "of_faces") else {}
+        numerical = numerical_flux(declared(condition).flux or self.flux, self.law)
+        of_faces = declared(condition).of_faces
+        given = {"face": dict.fromkeys(of_faces.names)} if of_faces else {}
 
         def jump(q, n, s, x, t, m, face=None):
             asked = dict(q=self.of_law(q), n=n, x=x, t=t, m=m, law=self.law, **dict.fromkeys(given, face))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...mesh.cell_maps import STRAIGHT
 from ...mesh.partition import within
+from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...wording import choose, plural
 from ..problem import Problem
@@ -91,7 +92,7 @@ def numerical_fluxes(problem, laws):
     if len({(type(law), frozenset(law.parameters)) for law in laws}) > 1:
         return None
     given = problem.boundary if isinstance(problem.boundary, dict) else {"": problem.boundary}
-    found = [problem.flux or upwind, *(condition.flux for condition in given.values() if hasattr(condition, "flux"))]
+    found = [problem.flux or upwind, *(flux for condition in given.values() if (flux := declared(condition).flux))]
     return list({id(flux): flux for flux in found}.values())
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...physics.boundary import absorbing
+from ...physics.declared import declared
 from ...physics.fluxes import central, kennedy_gruber, ranocha
 from ...physics.laws.law import shown
 from ...spaces import GridSpace
@@ -120,14 +121,14 @@ class FiniteVolume(Method):
             raise ValueError(f"flux={problem.flux.__name__} is not allowed for FiniteVolume: it has no dissipation, and waves "
                              "grow at every step length; leave it out, or give one such as dgarray.rusanov")
         for name, condition in side_conditions(grid, problem.boundary).items():
-            if not callable(condition) or hasattr(condition, "of_faces"):
+            if not callable(condition) or declared(condition).of_faces:
                 raise ValueError(f"boundary {name!r}: {shown(condition)} is not for finite volumes; give a function such as "
                                  "dgarray.outflow, dgarray.wall or dgarray.prescribed(g)")
             if condition is absorbing and self.scheme == "weno":
                 raise ValueError(f"boundary {name!r}: absorbing is not allowed with scheme='weno', whose stencils reach beyond "
                                  "the side into a state of zeros; it needs scheme='muscl', or outflow where everything leaves")
-            if hasattr(condition, "check"):
-                condition.check(grid, grid.boundaries[name], law)
+            if check := declared(condition).check:
+                check(grid, grid.boundaries[name], law)
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
                      *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),

@@ -84,7 +84,7 @@ class Law(Keywords):
     variables: tuple[str, ...] = ()
     flux: Any
     wave_speed: Any
-    fields: Any
+    fields: Any = None
     state: Any
     direction: Any
     isotropic: Any
