@@ -30,7 +30,7 @@ def squares(cells=8, layer=True):
 
 def recorded(law, mesh=None, boundary=None, names="s", **options):
     """The record of a run that is short: only where it comes from counts."""
-    mesh, default = squares() if mesh is None else mesh, dg.pec if law.fields else dg.wall
+    mesh, default = squares() if mesh is None else mesh, dg.pec if getattr(law, "fields", None) else dg.wall
     with_options = {"record": {"r": dg.Fourier(0.1, boundary=names)}, **SMALL, **options}
     ds = dg.Simulation(mesh, law, dg.TensorDG(1), default if boundary is None else boundary, **with_options).run()
     return ds.dg.record("r")
