@@ -75,7 +75,7 @@ class SetOperations(DGArrays, Recipe):
 
     def limit_operations(self, out):
         """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        return self.alone.limit_operations({None: out})
+        return [] if self.tables.limits is None else self.alone.limit_operations({None: out})
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, if the method has a limiter."""
