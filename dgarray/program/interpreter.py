@@ -11,7 +11,7 @@ import numpy as np
 
 from .operations import Copy, Pointwise, Product, Put, Reduction, Stack
 
-AT_ONCE = 8          # temporaries of a piece that is as large as all that is there at once
+AT_ONCE = 12          # temporaries of a piece that is as large as all that is there at once
 
 
 class Group(NamedTuple):
