@@ -7,7 +7,7 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.methods.dg.stage_program import kind_of
 from dgarray.physics.pointwise import Pointwise
-from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, reduce, stack
+from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, reduce, stack, taken
 from dgarray.program.costs import costs
 from dgarray.program.interpreter import groups_of
 from dgarray.program.listing import listing
@@ -17,6 +17,7 @@ from dgarray.stepping import RK4, STEPPERS
 RANDOM = np.random.default_rng(0)
 CELLS, FACES = Domain("cells", 50), Domain("faces", 30)
 Q, MATRIX, PLACES = RANDOM.random((2, 4, 50)), RANDOM.random((3, 4)), RANDOM.permutation(200)[:60].reshape(2, 30)
+TURN = RANDOM.permutation(60)[:30]
 TWICE = Pointwise(lambda q, s: (2 * q[0] + s, q[0] * q[1]), {"q": 2, "s": None}, "twice")
 
 
@@ -42,19 +43,22 @@ def test_operations_are_those_of_numpy(size):
     """Whatever the pieces are: a gather waits for all columns of what it reads."""
     trace, q, places = recorded()
     s, D = trace.number("s"), trace.constant("D", MATRIX.shape, None, lambda: MATRIX)
+    turn = trace.constant("turn", TURN.shape, FACES, lambda: TURN, "integer")
     both = apply(TWICE, q=q, s=s)
     found = gather(both, places)
     back = put(trace, (2, 4), CELLS, [(places, found, "set"), (places, found, "add")])
     along = product(trace.constant("E", (2, 2), None, lambda: MATRIX[:2, :2]), q.reshape(2, 2, 2), axis=-3)
     outputs = run(trace, size, a=both, b=found[1], c=back, d=product(D, both + q), e=along.moved(1, 0, 2)[0],
-                  f=reduce("sum", q), g=reduce("max", q, axis=-3), h=stack([q[0], both[0]], 1), i=q[:, [0, 2]], j=q - both)
+                  f=reduce("sum", q), g=reduce("max", q, axis=-3), h=stack([q[0], both[0]], 1), i=q[:, [0, 2]], j=q - both,
+                  k=gather(both, taken(places, turn)) * gather(q, turn), l=taken(q, places))
     a = np.stack([2 * Q[0] + 3, Q[0] * Q[1]])
     b = a.reshape(2, -1)[:, PLACES]
     c = np.zeros((2, 200))
     c[:, PLACES] = 2 * b
     lines = np.einsum("ij,vjke->ivke", MATRIX[:2, :2], Q.reshape(2, 2, 2, 50))
     expected = [a, b[1], c.reshape(Q.shape), MATRIX @ (a + Q), lines[0], Q.sum(axis=1), Q.max(axis=0),
-                np.stack([Q[0], a[0]], axis=1), Q[:, [0, 2]], Q - a]
+                np.stack([Q[0], a[0]], axis=1), Q[:, [0, 2]], Q - a,
+                a.reshape(2, -1)[:, PLACES.ravel()[TURN]] * Q.reshape(2, -1)[:, TURN], Q.reshape(2, -1)[:, PLACES]]
     for found, right in zip(outputs, expected, strict=True):
         assert found.shape == right.shape and np.abs(found - right).max() < 1e-14
 
