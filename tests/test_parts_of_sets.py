@@ -224,4 +224,5 @@ def test_operations_of_a_part():
     operator = dg.ModalDG(1, limiter="vertex").discretise(part, EULER, dg.wall, backend, dg.hllc, None, "ssp33")
     names = [operation.name for operation in operator.step_operations(operator.zeros())[0]]
     copies = ["send to other parts", "receive copies"]
-    assert names[:2] == copies and names[-3:] == [*copies, "limiter"] and len(names) > 6
+    limiter = ["limiter: around vertices to extremes", "limiter: extremes at vertices to limited coefficients"]
+    assert names[:2] == copies and names[-4:] == [*copies, *limiter] and len(names) > 6

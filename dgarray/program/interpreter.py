@@ -12,7 +12,7 @@ import numpy as np
 from . import recursion
 from .operations import Copy, Join, Pointwise, Product, Put, Recursion, Reduction
 
-AT_ONCE = 8          # temporaries of a piece that is as large as all that is there at once
+AT_ONCE = 12          # temporaries of a piece that is as large as all that is there at once
 
 
 class Group(NamedTuple):

@@ -270,9 +270,6 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
     def rate(self, q, t, exponent):
         return self.check(q, t, exponent).rate
 
-    def admissible(self, q, t):
-        return super().admissible(self.host(q), t)
-
     def all_admissible(self, q, t):
         return self.check(q, t).admissible
 

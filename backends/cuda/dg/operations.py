@@ -43,6 +43,9 @@ class DeviceOperations(SetOperations):
         """A flat state as (variable, node, element)."""
         return self.layout.unpack(state, self.rows).reshape(self.tables.variables, -1, self.tables.elements)
 
+    def as_array(self, state):
+        return self._rows(state)
+
     def host(self, state):
         return self._on_host(self.backend.host(state))
 
@@ -72,12 +75,6 @@ class DeviceOperations(SetOperations):
     def filter(self, q):
         blocks = q.reshape(-1, self.tables.rows, self.layout.width)
         blocks[...] = self.backend.product(self.filter_matrix, blocks)
-
-    def rate(self, q, t, exponent):
-        return super().rate(self._rows(q), t, exponent)
-
-    def admissible(self, q, t):
-        return super().admissible(self._rows(q), t)
 
     def rhs(self, q, t):
         out = self.zeros()

@@ -73,12 +73,12 @@ class ArrayStages:
     def limit_operations(self, states):
         """The operations that limit new states, {name of a set: q}, in place; where a limiter looks at neighbours, copies of
         some are renewed before."""
-        limits = [each.tables.limiting for each in self.operations.values() if each.tables.limits is not None]
-        if not limits:
+        tables, arrays = [each.tables for each in self.operations.values()], self.named("q", states)
+        if all(each.limits is None for each in tables):
             return []
-        arrays = self.named("q", states)
         tasks = self.interpreter("limit", self.backend.dtype).tasks(arrays, arrays, dict)
-        return [*(self.copies_operations(states) if limits[0].limiter else []), *self.named_tasks(tasks, "limiter: ")]
+        copies = self.copies_operations(states) if tables[0].limiting.limiter else []
+        return [*copies, *self.named_tasks(tasks, "limiter: ")]
 
     def named_tasks(self, tasks, kind=""):
         """The `Operation`s of `Interpreter.tasks`."""

@@ -6,7 +6,6 @@ from operator import mul
 
 import numpy as np
 
-from ...physics.pointwise import Pointwise
 from ...program.arrays import Domain, apply, by_components, gather, product, put, reduce, stack, taken
 from .limiter import Block, Limiter
 from .limiter_tables import LimiterTables, NodalLimiterTables
@@ -152,9 +151,9 @@ class Elements:
     def each(self):
         yield slice(None)
 
-    def __call__(self, function, **rows):
+    def __call__(self, function, term=None, **rows):
         counts = {name: None if name == "m" else len(value) for name, value in rows.items()}
-        return apply(self.flow.function(function, **counts), words(function.__name__), **rows)
+        return apply(self.flow.function(function, **counts), term or function.__name__.replace("_", " "), **rows)
 
     def product(self, name, rows):
         matrix = self.form.matrix(name, self.flow.matrices[name])
@@ -173,25 +172,24 @@ class Elements:
         return nullcontext()
 
     def values_at_points(self, used):
-        """Values (variable, point, element) of the first variables at all points of the volume and the faces, and beside: a
-        list of arrays."""
-        tables, beside = self.form.tables, list(self.flow.beside.values())
+        """Values of the first variables at all points of the volume and the faces, and beside, a list of (variable, point,
+        element)."""
+        tables, more, nodes = self.form.tables, list(self.flow.beside.values()), [self.parts]
         if tables.interpolate is not None:
-            return [self.at(used, [tables.interpolate, tables.trace, *beside])]
-        if tables.diagonal and tables.kind == "gauss":
-            beside = [tables.cell.interpolation(tables.face_points), *beside]
-        return [self.parts, self.at(used, beside)] if beside else [self.parts]
-
-    def at(self, used, matrices):
-        q = self.q[:used] if self.whole is not None or used > 1 else self.parts[0].reshape(1, -1)
-        return product(self.form.matrix("values at points", np.concatenate(matrices)), q, term="q at all points")
+            more, nodes = [tables.interpolate, tables.trace, *more], []
+        elif tables.diagonal and tables.kind == "gauss":
+            more = [tables.cell.interpolation(tables.face_points), *more]
+        if not more:
+            return nodes
+        return [*nodes, product(self.form.matrix("values at points", np.concatenate(more)), self.q[:used], term="q at points")]
 
     def least(self, function, start):
-        function, found = self.flow.function(function, q=len(self.parts), least=1, m=None), start
-        used = 1 + max(number for argument, number in function.used.values() if argument == "q")
-        for values in self.values_at_points(used):
-            q = [values[min(v, used - 1)] for v in range(len(self.parts))]
-            found = [reduce("min", apply(function, words(function.name), q=q, least=found, m=self.m)[0], term="least")]
+        variables, found = range(len(self.parts)), start
+        read = self.flow.function(function, q=len(variables), least=1, m=None).used.values()
+        last = max(number for argument, number in read if argument == "q")
+        for values in self.values_at_points(last + 1):
+            q = [values[min(v, last)] for v in variables]
+            found = [reduce("min", self(function, q=q, least=found, m=self.m)[0], term="least")]
         return found
 
     def extremes(self, function, **rows):
@@ -218,9 +216,7 @@ class Elements:
 
     def sums(self, weights, q, term):
         """Sums over the rows of q (.., row, element) with weights (sum * row, element)."""
-        rows, function = by_variable(q) if len(q.lead) > 1 else q, Pointwise(
-            sums, {"q": q.lead[-1], "w": len(weights)}, "sums")
-        return apply(function, term, q=rows, w=weights)
+        return self(sums, term, q=by_variable(q) if len(q.lead) > 1 else q, w=weights)
 
     def span(self, v):
         q = self.q[v]
@@ -237,8 +233,7 @@ class Elements:
         given = {"mean": [self.mean[v]], "share": [share], "where": [where], "slopes": slopes}
         given = {name: [row.reshape(*row.lead, 1) for row in rows] for name, rows in given.items()} | {
             "q": [self.q[v]], "one": [self.column("one")], "linear": self.column("linear"), "centre": centre}
-        function = self.flow.function(linear, **{name: len(rows) for name, rows in given.items()})
-        self.set(v, apply(function, "linear function", **given)[0])
+        self.set(v, self(linear, "linear function", **given)[0])
 
     def at_nodes(self, function, v, **rows):
         some = range(len(self.parts)) if isinstance(v, slice) else [v]
@@ -257,10 +252,6 @@ def block_of(values):
 def by_variable(values):
     """(row, variable, element) of (variable, row, element), and the other way round."""
     return values.moved(1, 0)
-
-
-def words(name):
-    return name.replace("_", " ")
 
 
 # Functions of numbers.

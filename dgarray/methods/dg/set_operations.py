@@ -75,7 +75,7 @@ class SetOperations(DGArrays, Recipe):
 
     def limit_operations(self, out):
         """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        return self.alone.limit_operations({None: out})
+        return [] if self.tables.limits is None else self.alone.limit_operations({None: out})
 
     def limit(self, q):
         """Limit the state q (variable, row, element) in place, if the method has a limiter."""
@@ -92,7 +92,7 @@ class SetOperations(DGArrays, Recipe):
     def rate(self, q, t, exponent=1.0):
         """The largest wave rate, 1 / time, see `WeakForm.rate`; nan if a rate is not finite."""
         with np.errstate(invalid="ignore", over="ignore"):
-            rate = self.backend.largest(self.interpreted("rate", exponent).run({"q": q, "t": t})["rate"])
+            rate = self.backend.largest(self.interpreted("rate", exponent).run({"q": self.as_array(q), "t": t})["rate"])
         return rate if 0 <= rate < np.inf else np.nan
 
     def finite(self, q):
@@ -105,7 +105,7 @@ class SetOperations(DGArrays, Recipe):
 
     def admissible(self, q, t):
         """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
-        found = self.interpreted("admissible").run({"q": q, "t": t})
+        found = self.interpreted("admissible").run({"q": self.as_array(q), "t": t})
         values = [found[name] for name in ("inside", "faces") if name in found]
         return self.xp.concatenate(values) > 0
 
