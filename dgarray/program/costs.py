@@ -25,7 +25,11 @@ def costs(program, real, in_cache=True):
     found = []
     for group in groups_of(program):
         flops = sum(flops_of(program, operation) for operation in group.operations)
-        found.append(Cost(title(group.operations), flops, bytes_of(program, group, real, group.local if in_cache else ())))
+        size = bytes_of(program, group, real, group.local if in_cache else ())
+        if not in_cache:
+            size += real * sum(recursion.moved(operation) * operation.read.shape[-1] for operation in group.operations
+                               if type(operation) is Recursion)
+        found.append(Cost(title(group.operations), flops, size))
     return found
 
 
