@@ -20,18 +20,20 @@ class Cost(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Operations that are done together, and the numbers of their results that never go to memory."""
+    """Operations that are done together, the numbers of their results that never go to memory, and whether what an operation
+    holds while it works stays in cache, too."""
 
     name: str
     operations: list
     local: frozenset
+    cached: bool = True
 
 
 def passes_of(program, in_cache=True):
     """The `Pass`es of the interpreter: groups of neighbouring operations.
 
     in_cache   whether results that no other group reads stay in cache, as on a CPU; else all of them are written and read"""
-    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset())
+    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset(), in_cache)
             for group in groups_of(program)]
 
 
@@ -91,6 +93,9 @@ def bytes_of(program, part, real, index, columns):
             if read.index is not None:
                 seen.setdefault(read.index, {})[None] = values[read.index].size
     size = real * (sum(written.values()) + sum(prod(read.shape) for read in outputs))
+    if not part.cached:
+        size += real * sum(recursion.moved(operation) * operation.read.shape[-1] for operation in part.operations
+                           if type(operation) is Recursion)
     for number, reads in seen.items():
         value = values[number]
         if value.domain:
