@@ -82,7 +82,7 @@ class Simulation(Keywords):
     exact                 f(x, t) -> tuple, for errors; by default none
     until, every          end of the run, a time or `decayed(...)`, and interval between snapshots, in units of time, unless
                           `run` gives them
-    backend               "numpy", "cupy" (a GPU), "jax" (programs of discontinuous Galerkin compiled by XLA for the CPU), or
+    backend               "numpy", "cupy" (a GPU), "jax" (programs of DG and finite volumes compiled by XLA for the CPU), or
                           "auto" (default): the GPU if there is one
     kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
     dtype                 "float64" (default) or "float32"
@@ -129,7 +129,8 @@ class Simulation(Keywords):
         check_initial(self.initial, mesh, law)
         backends.check(backend, kernels, dtype, threads)
         if backend == "jax" and not method.programs:
-            raise ValueError(f"backend='jax' runs NodalDG, ModalDG and TensorDG, not {method!r}; take backend='numpy'")
+            raise ValueError("backend='jax' runs NodalDG, ModalDG, TensorDG and FiniteVolume, not "
+                             f"{method!r}; take backend='numpy'")
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None or self.ranks is not None
         self._backend = self._chosen_backend() if chosen else None
