@@ -187,8 +187,8 @@ def damped(q, t):
 @pytest.mark.parametrize("law, method, cells, options", [
     (EULER[1], FIRST, (12,), {"boundary": dg.wall, "source": damped}), (EULER[3], MUSCL, (5, 4, 6), {"boundary": dg.wall}),
     (LAWS["varying"](2), dg.FiniteVolume("muscl", None), (7, 9), {"boundary": dg.wall}),
-    (LAWS["mhd"](2), WENO, (6, 8), {"source": damped}),
-    (EULER[2], MUSCL, (20, 20), {"initial": blast, "boundary": dg.outflow})],
+    (LAWS["burgers"](2), WENO, (6, 8), {"source": damped}),
+    (EULER[2], MUSCL, (20, 20), {"initial": blast, "boundary": dg.wall, "flux": dg.hllc})],
     ids=["first order", "muscl", "stages", "weno", "repairs"])
 def test_finite_volumes_by_programs_kernels_and_jax(law, method, cells, options):
     ends, kinds = [], [{}, {"kernels": "fused"}] + [{"backend": "jax", "kernels": None}] * bool(find_spec("jax"))
@@ -196,8 +196,8 @@ def test_finite_volumes_by_programs_kernels_and_jax(law, method, cells, options)
         operator, state, t, _ = advanced(simulation(law, method, cells, **options | kind))
         ends.append((np.array(operator.host(state)), operator.operations.rate(state, t)))
         assert bool(operator.report().get("first_order_faces")) == ("initial" in options)
-    for (q, rate), bound in zip(ends[1:], (1e-13, 1e-14)):
-        assert np.abs(q - ends[0][0]).max() < bound * np.abs(q).max() and abs(rate / ends[0][1] - 1) < 1e-13
+    for (q, rate), bound in zip(ends[1:], (1e-9, 1e-9) if "initial" in options else (1e-13, 1e-14)):
+        assert np.abs(q - ends[0][0]).max() < bound * np.abs(q).max() and abs(rate / ends[0][1] - 1) < bound
 
 
 def test_a_listing_reads_as_a_sweep():
