@@ -1,6 +1,7 @@
 """Python threads that share the pieces of a loop. They run in parallel, since NumPy and compiled kernels release the GIL."""
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import count
 
 
@@ -29,8 +30,9 @@ class Workers:
         self.each(work, pieces)
 
     def each(self, work, most):
-        """Call work(worker) once on each worker, on at most `most` of them, and wait for all."""
-        others = [self._pool.submit(work, worker) for worker in range(1, min(self.threads, most))]
+        """Call work(worker) once on each worker, on at most `most` of them, and wait for all; what NumPy warns of is the same
+        on all."""
+        others = [self._pool.submit(copy_context().run, work, worker) for worker in range(1, min(self.threads, most))]
         try:
             work(0)
         finally:

@@ -212,7 +212,7 @@ STEPS = {          # {name: (problem, launches of a stage)}
                                        lambda x: sines(dg.Maxwell(3), x)), 12),
     "limiter on triangles": (lambda: gas(dg.ModalDG(1, limiter="vertex", positivity=True)), 40),
     "limiter of waves": (lambda: gas(dg.ModalDG(1, limiter="vertex", limiter_variables="characteristic")), 39),
-    "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 104)}
+    "finite volumes": (lambda: gas(dg.FiniteVolume(), dg.Grid((0, 0), (1, 1), (12, 9))), 60)}
 
 
 ALIKE = {"split form", "Hermite, varying, 3D", "limiter of waves"}          # to others in what runs

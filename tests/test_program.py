@@ -1,9 +1,11 @@
 """Programs: what the vocabulary of recipes records, how the interpreter performs it, what it costs, and how it reads."""
 from math import prod
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from dgarray.backends.arrays import ArrayBackend
+from grid_problems import EULER, FIRST, LAWS, MUSCL, WENO, advanced, blast, simulation
 
 import dgarray as dg
 from dgarray import backends
@@ -280,7 +282,7 @@ class Own(dg.Method):
 
 def test_jax_is_for_methods_with_programs():
     grid, law = dg.Grid(0, 1, 8, True), dg.Acoustics(1)
-    with pytest.raises(ValueError, match="backend='jax' runs NodalDG, ModalDG, TensorDG and Hermite, not"):
+    with pytest.raises(ValueError, match="backend='jax' runs methods with programs"):
         dg.Simulation(grid, law, Own(), initial=lambda x: (0 * x[0], 0 * x[0]), backend="jax")
 
 
@@ -323,6 +325,35 @@ def test_costs_of_a_recursion_counted_by_hand():
         R, tau = trace.input("R", (1, 4, 50), CELLS), trace.number("tau")
         program = trace.program("series", w=recursion(R, tau, 3, 2, [(0, 0, 0, -2.0, None)], pruned=pruned))
         assert costs(program, passes_of(program), 8)[0].flops == 2 * count * 50
+
+
+def damped(q, t):
+    return tuple(-0.3 * (1 + t) * a for a in q)
+
+
+@pytest.mark.parametrize("law, method, cells, options", [
+    (EULER[1], FIRST, (12,), {"boundary": dg.wall, "source": damped}), (EULER[3], MUSCL, (5, 4, 6), {"boundary": dg.wall}),
+    (LAWS["varying"](2), dg.FiniteVolume("muscl", None), (7, 9), {"boundary": dg.wall}),
+    (LAWS["burgers"](2), WENO, (6, 8), {"source": damped}),
+    (EULER[2], MUSCL, (20, 20), {"initial": blast, "boundary": dg.wall, "flux": dg.hllc})],
+    ids=["first order", "muscl", "stages", "weno", "repairs"])
+def test_finite_volumes_by_programs_kernels_and_jax(law, method, cells, options):
+    ends, kinds = [], [{}, {"kernels": "fused"}] + [{"backend": "jax", "kernels": None}] * bool(find_spec("jax"))
+    for kind in kinds:
+        operator, state, t, _ = advanced(simulation(law, method, cells, **options | kind))
+        ends.append((np.array(operator.host(state)), operator.operations.rate(state, t)))
+        assert bool(operator.report().get("first_order_faces")) == ("initial" in options)
+    for (q, rate), bound in zip(ends[1:], (1e-9, 1e-9) if "initial" in options else (1e-13, 1e-14)):
+        assert np.abs(q - ends[0][0]).max() < bound * np.abs(q).max() and abs(rate / ends[0][1] - 1) < bound
+
+
+def test_a_listing_reads_as_a_sweep():
+    text = simulation(EULER[2], MUSCL, (9, 7), dg.wall).operator.step_text()
+    for line in ("pencils along x (7)", "low, high                      = slopes(a=w[:, 0:11], b=w[:, 1:12], c=w[:, 2:13]",
+                 "F*                             = numerical flux(l=(low, high)[4:8, 0:10], r=(low, high)[0:4, 1:11])",
+                 "q - dt / h (F* - F* below) / C = update(q=q with ghosts[:, 2:11], above=F*[:, 1:10], below=F*[:, 0:9], k="):
+        assert line in text
+    assert text.index("a sweep along y") < text.index("computed by")
 
 
 def test_several_shapes_on_a_gpu_run_by_array_expressions():

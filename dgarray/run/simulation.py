@@ -128,7 +128,8 @@ class Simulation(Keywords):
         check_initial(self.initial, mesh, self.law)
         backends.check(backend, kernels, dtype, threads)
         if backend == "jax" and not method.programs:
-            raise ValueError(f"backend='jax' runs NodalDG, ModalDG, TensorDG and Hermite, not {method!r}; take backend='numpy'")
+            raise ValueError(f"backend='jax' runs methods with programs, as dgarray's own have, not {method!r}; take "
+                             "backend='numpy'")
         # "auto" looks for a GPU when the backend is first needed: until then `replace` may give another.
         chosen = backend != "auto" or threads is not None or self.ranks is not None
         self._backend = self._chosen_backend() if chosen else None

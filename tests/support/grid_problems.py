@@ -34,8 +34,8 @@ def smooth(law):
 
 def simulation(law, method, cells, boundary=None, initial=None, **options):
     grid = dg.Grid((0,) * law.dim, (1,) * law.dim, cells, boundary is None)
-    return dg.Simulation(grid, law, method, boundary, initial or smooth(law), backend="numpy",
-                         **{"kernels": "array", "until": 1.0} | options)
+    return dg.Simulation(grid, law, method, boundary, initial or smooth(law),
+                         **{"backend": "numpy", "kernels": "array", "until": 1.0} | options)
 
 
 def advanced(sim, steps=3):

@@ -34,7 +34,7 @@ class SweepsFused(Sweeps):
         self.pitch, self.plane = layout(tables, backend.dtype)
         self.margin = CHAIN * tables.ghosts
         self.passes = [Pass(self, *one) for one in passes(tables)] if tables.split else []
-        self.tendency, self.known, self.final, self.spare = None, None, None, None
+        self.known, self.final, self.spare = None, None, None
 
     def zeros(self):
         t = self.tables
@@ -155,12 +155,6 @@ class SweepsFused(Sweeps):
         chains = {1: [([x], None)], 2: [([("rows", 1, 0.0), x], 1)],
                   3: [([("rows", 1, 0.0), x], 1), ([("rows", 2, 0.0)], 2)]}[self.tables.dim]
         return [Pass(self, *one, UpdateSource, adds=i > 0, ends=i == len(chains) - 1) for i, one in enumerate(chains)]
-
-    def room_for_tendency(self):
-        """Where the first part of a stage in 3D keeps the tendency."""
-        if self.tendency is None:
-            self.tendency = self.zeros()
-        return self.tendency
 
 
 class Pass:

@@ -25,7 +25,7 @@ class SweepsCuda(Sweeps):
         super().__init__(backend, tables)
         self.choice = suited(choice or choose(backend, tables), tables)
         self.variant, self.launches = str(self.choice), Launches(backend, tables, self.choice)
-        self.spare, self.tendency, self.constant_rate = None, None, None
+        self.spare, self.constant_rate = None, None
         self.graphs, self.began = {}, False
         self.checks_for, self.final = (SOUND if tables.repairs else 0), None
 

@@ -1,7 +1,7 @@
 """A sweep along an axis as lines: pointwise functions of some cells next to one another, one after the other.
 
-A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Programs evaluate it on pencils of cells, kernels
-on what fits a cache; both take the cells on which a line is needed from `ranges`.
+A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Programs evaluate it on pencils of cells,
+kernels on what fits a cache; both take the cells on which a line is needed from `ranges`.
 """
 from ...physics.pointwise import Pointwise
 

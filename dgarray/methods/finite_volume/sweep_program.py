@@ -144,7 +144,7 @@ def tendency(tables, axis):
 
 
 def stage(tables, row):
-    """The program of the end of a kind of Runge-Kutta stage: r along the last axis, then `after_stage`, whose outputs it has."""
+    """The program of the end of a kind of Runge-Kutta stage: r along the last axis, then `after_stage`."""
     cells = Pencils(tables, tables.dim - 1, "1 / h")
     given = {"r": cells.tendency(), "q": cells.q} | {name: cells.state(name) for name in arrays_of(row)}
     return cells.program("a stage", **after_stage(cells.trace, row, **given))

@@ -32,7 +32,7 @@ class Sweeps(Recipe):
         self.m = {name: backend.array(values) for name, values in tables.parameters.items()}
         self.x = tuple(self.xp.broadcast_to(backend.array(x), tables.grid.shape) for x in tables.grid.places())
         self.halo = None if tables.share is None else Halo(backend, tables.share)
-        self.interpreters, self.constants, self.given, self.tendency = {}, {}, {}, None
+        self.interpreters, self.constants, self.fixed, self.tendency = {}, {}, {}, None
 
     # The state.
 
@@ -144,25 +144,27 @@ class Sweeps(Recipe):
         return getattr(sweep_program, name)(self.tables, *options)
 
     def interpreter(self, name, *options):
-        """The `Interpreter` of a program."""
+        """The `Interpreter` of a program; that of repairs, of many sizes, is not compiled by XLA."""
         if (name, *options) not in self.interpreters:
-            self.interpreters[name, *options] = self.backend.interpreter(self.program(name, *options), self.constants)
+            program = self.program(name, *options)
+            self.interpreters[name, *options] = Interpreter(self.backend, program, {}) if name == "repair" else (
+                self.backend.interpreter(program, self.constants))
         return self.interpreters[name, *options]
 
     def run(self, name, axis, q, targets, t, dt, options=(), **given):
         """Run a program on pencils along an axis. given: numbers, and arrays of the state's shape, as targets are."""
         interpreter, h = self.interpreter(name, *options), self.tables.grid.spacing[axis]
-        if axis not in self.given:
-            self.given[axis] = {f"m.{name}": self.pencils(axis, values) for name, values in self.m.items()} | {
+        if axis not in self.fixed:          # what does not change
+            self.fixed[axis] = {f"m.{name}": self.pencils(axis, values) for name, values in self.m.items()} | {
                 f"x{k}": self.pencils(axis, x)[0] for k, x in enumerate(self.x) if k != axis}
         numbers = {"t": t, "dt": dt, "dt / h": dt / h, "1 / h": 1.0 / h}
         arrays = {name: self.cells(axis, each) if getattr(each, "ndim", 0) else each for name, each in given.items()}
         with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-            return interpreter.run({"q": self.pencils(axis, q)} | self.given[axis] | numbers | arrays,
+            return interpreter.run({"q": self.pencils(axis, q)} | self.fixed[axis] | numbers | arrays,
                                    {name: self.cells(axis, each) for name, each in targets.items() if each is not None})
 
     def pencils(self, axis, values):
-        """Values (.., z, y, x) as (.., cell along an axis, .., pencil): the other axes follow, the grid's last one at the end."""
+        """Values (.., z, y, x) as (.., cell along an axis, .., pencil): the other axes follow, the last one at the end."""
         first = values.ndim - self.tables.dim
         place = values.ndim - 1 - axis
         others = [k for k in range(values.ndim - 1, first - 1, -1) if k != place]
@@ -255,7 +257,8 @@ class Sweeps(Recipe):
         size = 1 << (count - 1).bit_length()          # few programs: of these sizes; what is too much repeats the last pencil
         more = self.backend.integers(np.minimum(np.arange(size), count - 1))
         some, h = tuple(places[more] for places in some), tables.grid.spacing[axis]
-        given = {"t": t, "dt": 0.0, "faces": faces[:, more]}
+        given = {"t": t, "dt": 0.0, "faces": self.backend.zeros((len(faces), size))}
+        given["faces"][...] = faces[:, more]
         views = [self.cells(axis, target) for target, _ in targets]
         for number, (view, (_, dt)) in enumerate(zip(views, targets)):
             given |= {f"out {number}": view[(slice(None), slice(None), *some)],
