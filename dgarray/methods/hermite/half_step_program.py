@@ -69,7 +69,8 @@ class HalfStep:
             c = applied(matrices(axis), ends, term if axis == d - 1 else f"{term} along {AXES[:axis + 1]}")
             m = c.lead[2]
             c = c.reshape(variables, *(n,) * (d - 1 - axis), *(m,) * (axis + 1), *(2,) * (d - 1 - axis))
-            ends = [c[(slice(None),) * (len(c.lead) - 1) + (side,)] for side in (0, 1)]
+            if axis < d - 1:
+                ends = [c[(slice(None),) * (len(c.lead) - 1) + (side,)] for side in (0, 1)]
         return c
 
     def corners(self, side):
