@@ -286,11 +286,12 @@ def test_variants_agree_after_fifty_steps():
 
 
 def test_costs_are_the_mean_of_both_half_steps():
-    """Between walls 2 x 3 x 4 cells are targets one way, 3 x 4 x 5 nodes the other; in a periodic box as many both ways. A state
-    has the shape of the grid on both."""
+    """Between walls 2 x 3 x 4 cells are targets one way, 3 x 4 x 5 nodes the other; in a periodic box as many both ways. A
+    state has the shape of the grid on both."""
     def of(periodic, **options):
         method, boundary = Hermite(1, **options), None if periodic else wall
-        tables = method.discretise(grid(3, periodic, (2, 3, 4)), Acoustics(3), boundary, backends.get("numpy", "array")).tables
+        mesh, backend = grid(3, periodic, (2, 3, 4)), backends.get("numpy", "array")
+        tables = method.discretise(mesh, Acoustics(3), boundary, backend).tables
         done = cost(tables)
         size = 1 if len(done) > 1 else done[0].bytes
         return size, np.array([o.flops for o in done + roofline.of_the_paper(tables, done)])

@@ -20,11 +20,14 @@ class Cost(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Operations that are done together, and the numbers of their results that never go to memory."""
+    """Operations that are done together, and the numbers of their results that never go to memory.
+
+    knows   whether it knows without a list where results go that are written through one, as kernels do"""
 
     name: str
     operations: list
     local: frozenset
+    knows: bool = False
 
 
 def passes_of(program, in_cache=True):
@@ -45,7 +48,7 @@ def divided(program, division):
     found = []
     for name, operations in parts.items():
         elsewhere = {read.value for other, theirs in parts.items() if other != name for each in theirs for read in each.reads}
-        found.append(Pass(name, operations, frozenset(each.result for each in operations) - elsewhere))
+        found.append(Pass(name, operations, frozenset(each.result for each in operations) - elsewhere, True))
     return found
 
 
@@ -75,7 +78,7 @@ def title(operations):
 
 def bytes_of(program, part, real, index, columns):
     """Bytes that a pass reads and writes: each array once, without what is local to it. What has no columns, such as a matrix,
-    stays in cache; so does an index list by which nothing but a local result is written."""
+    stays in cache."""
     values, made = program.values, {operation.result for operation in part.operations}
     outputs = [read for read in program.outputs.values() if read.value in made]
     seen, written = {}, {}
@@ -85,7 +88,7 @@ def bytes_of(program, part, real, index, columns):
             written[operation.result] = written.get(operation.result, 0) + prod(operation.read.shape)
         elif not put and operation.result not in {*part.local, *(read.value for read in outputs)}:
             written[operation.result] = values[operation.result].size
-        for read in [operation.read] if put and operation.result in part.local else operation.reads:
+        for read in [operation.read] if put and part.knows else operation.reads:
             if read.value not in part.local:
                 seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else values[read.value].size
             if read.index is not None:
