@@ -85,8 +85,7 @@ def test_cost_of_acoustics_counted_by_hand():
     once = operations(t, VARIANTS["once"])
     assert list(once) == ["face_flux", "stage"]
     assert once["face_flux"].flops == pytest.approx(pair)
-    lists = 2 * 4 * slots                                                              # nodes, and places of their fluxes
-    assert once["face_flux"].bytes == pytest.approx(6 * V * 8 + slots * V * 8 + at_faces + lists)      # all nodes lie on faces
+    assert once["face_flux"].bytes == pytest.approx(6 * V * 8 + slots * V * 8 + at_faces + 4 * slots)      # of all nodes
     assert once["stage"].flops == pytest.approx(volume + product + update)
     assert once["stage"].bytes == pytest.approx(3.6 * state + geometry + slots * V * 8)
     library = operations(t, VARIANTS["library"])
@@ -117,7 +116,7 @@ def test_counted_bytes_are_those_of_the_arrays(device, name):
         flux = found.flux.nbytes / t.elements
         patterns = sum(part.arrays[-1].nbytes for part in found.faces.parts)
         faces = state + flux + (found.faces.nbytes - patterns) / t.elements          # at order 2 every node lies on a face
-        assert 1 <= counted["face_flux"].bytes / faces < 1.15          # the kernel has a number of a pattern in place of lists
+        assert 1 <= counted["face_flux"].bytes / faces < 1.1          # the kernel has a number of a pattern in place of lists
         assert counted["stage"].bytes == pytest.approx(3.6 * state + 4 * (9 + 1) + flux)
     else:
         jobs = found.jobs[1].size // 3
@@ -262,7 +261,7 @@ def test_parts_of_every_variant_are_timed(device):
         backend = CudaBackend("float32", device)
         found = NodalCuda(backend, tables, variant)
         operator = SimpleNamespace(method=NodalDG(1), backend=backend, tables=tables, shape=(6, 4, 6), operations=found,
-                                   state=found.state, zeros=found.zeros, stage=found.stage, kernels="fused")
+                                   state=found.state, zeros=found.zeros, stage=found.stage, kernels="fused", program=None)
         problem = bench_gpu.DeviceProblem(operator, device)
         names = [o.name for o in problem.counts()]
         assert names == list(problem.parts(0))

@@ -156,8 +156,8 @@ def test_costs_of_kernels_counted_by_hand():
         assert (second.name, second.flops, second.bytes) == ("after", 2 * 2 * entries * 50, 4 * 2 * (4 + 5) * 50)
 
 
-def test_lists_of_what_stays_in_a_pass_cost_nothing():
-    """Places are read where neighbours are; those of the faces' results are known to the pass that has them all."""
+def test_lists_of_kernels_are_those_that_they_read_through():
+    """Places where neighbours are; a kernel knows where its results go."""
     trace, q, places = recorded()
     found = put(trace, (2, 4), q.domain, [(places, gather(q, places), "set")], "faces")
     program = trace.program("faces", a=found + q)

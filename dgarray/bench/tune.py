@@ -6,7 +6,7 @@ from ..backends.cuda.ceilings import ceilings
 from ..backends.cuda.dg import tuning, variant_table
 from ..backends.cuda.dg.variant import Shape, default, shortlist
 from ..backends.cuda.finite_volume import tuning as grid_tuning, variant as grid_variant
-from ..backends.cuda.hermite import cost as hermite_cost, tuning as hermite_tuning, variant as hermite_variant
+from ..backends.cuda.hermite import tuning as hermite_tuning, variant as hermite_variant
 from ..mesh import Grid, box, rectangle
 from ..methods import FiniteVolume, Hermite, NodalDG
 from ..methods.dg.nodal import NodalTables
@@ -145,7 +145,6 @@ def tune_hermite(backend, tables, quick, progress, limits):
     file, found = variant_table.entry_of(device, *names)
 
     def least(kernel):
-        return found["elements"] * max(hermite_cost.operations(kernel, shape, tables) / limits["multiply_add"],
-                                       hermite_cost.moved(kernel, shape) / limits["bandwidth"])
+        return found["elements"] * bound(cost(tables, "fused", backend.dtype, backend="cupy", variant=kernel), limits)
     return {"device": device.name, "problem": names[0], "setting": names[1], "elements": found["elements"], "file": str(file),
             "default": standard, "ranking": [(v, seconds, least(v.kernel) / seconds) for v, seconds in ranking]}

@@ -20,12 +20,15 @@ class Cost(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Operations that are done together, the numbers of their results that never go to memory, and whether what an operation
-    holds while it works stays in cache, too."""
+    """Operations that are done together, and the numbers of their results that never go to memory.
+
+    knows    whether it knows without a list where results go that are written through one, as kernels do
+    cached   whether what an operation holds while it works stays in cache, too"""
 
     name: str
     operations: list
     local: frozenset
+    knows: bool = False
     cached: bool = True
 
 
@@ -33,7 +36,7 @@ def passes_of(program, in_cache=True):
     """The `Pass`es of the interpreter: groups of neighbouring operations.
 
     in_cache   whether results that no other group reads stay in cache, as on a CPU; else all of them are written and read"""
-    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset(), in_cache)
+    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset(), cached=in_cache)
             for group in groups_of(program)]
 
 
@@ -47,7 +50,7 @@ def divided(program, division):
     found = []
     for name, operations in parts.items():
         elsewhere = {read.value for other, theirs in parts.items() if other != name for each in theirs for read in each.reads}
-        found.append(Pass(name, operations, frozenset(each.result for each in operations) - elsewhere))
+        found.append(Pass(name, operations, frozenset(each.result for each in operations) - elsewhere, True))
     return found
 
 
@@ -77,7 +80,7 @@ def title(operations):
 
 def bytes_of(program, part, real, index, columns):
     """Bytes that a pass reads and writes: each array once, without what is local to it. What has no columns, such as a matrix,
-    stays in cache; so does an index list by which nothing but a local result is written."""
+    stays in cache."""
     values, made = program.values, {operation.result for operation in part.operations}
     outputs = [read for read in program.outputs.values() if read.value in made]
     seen, written = {}, {}
@@ -87,7 +90,7 @@ def bytes_of(program, part, real, index, columns):
             written[operation.result] = written.get(operation.result, 0) + prod(operation.read.shape)
         elif not put and operation.result not in {*part.local, *(read.value for read in outputs)}:
             written[operation.result] = values[operation.result].size
-        for read in [operation.read] if put and operation.result in part.local else operation.reads:
+        for read in [operation.read] if put and part.knows else operation.reads:
             if read.value not in part.local:
                 seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else values[read.value].size
             if read.index is not None:
