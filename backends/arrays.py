@@ -216,8 +216,8 @@ class ArrayBackend:
         return c
 
     def pieces(self, count, rows):
-        """Slices that cut `count` columns into equal pieces of which one temporary with `rows` rows fits the cache, or a share of
-        the memory of a GPU."""
+        """Slices that cut `count` columns into equal pieces of which one temporary with `rows` rows fits the cache, or a share
+        of the memory of a GPU."""
         size = max(16, (DEVICE_BYTES if self.name == "cupy" else PIECE_BYTES) // (rows * self.dtype.itemsize))
         size = -(-count // -(-count // size)) if count else 1
         return [slice(first, min(first + size, count)) for first in range(0, count, size)]

@@ -7,6 +7,7 @@ second order, and each sweep may use the largest stable step of its own axis. St
 import numpy as np
 
 from ...physics.pointwise import Rows
+from ...program.interpreter import Interpreter
 from ..check import Check
 from ..halo import Halo
 from ..recipe import Fetched, Recipe
