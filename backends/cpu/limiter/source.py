@@ -209,7 +209,7 @@ class Tile:
 
     def keep(self, name, rows, v=None):
         into = self.kept[name].all if v is None else self.kept[name][v]
-        self.emit(*self.tile.lanes([f"{place} = {row}" for place, row in zip(into, rows)]))
+        self.emit(*(f"copy(w, {row.at}{row.step}, w, {place.at}{place.step})" for place, row in zip(into, rows)))
         self.stored[name] = None
 
     def change(self, function, v=None, **rows):
