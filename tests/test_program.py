@@ -232,9 +232,9 @@ def test_limiters_are_the_same_by_arrays_kernels_and_jax(name):
 def test_a_listing_has_the_limiter_of_the_paper():
     text = disc("degrees", backend="numpy").operator.step_text()
     for line in ("the program of the limiter", "around vertices      = means of derivatives[around]",
-                 "extremes             = stack(largest, least)", "extremes at vertices = extremes[vertices]",
+                 "extremes             = join(largest, least)", "extremes at vertices = extremes[vertices]",
                  "shares of degrees    = shares_of_degrees(blocks=derivatives, g=gradients, around=extremes at vertices",
-                 "limited coefficients = stack(q, scaled)"):
+                 "limited coefficients = join(q, scaled)"):
         assert line in text
 
 
