@@ -32,7 +32,7 @@ def formula(program, operation):
     if type(operation) is Copy:
         return seen(program, operation.read)
     if type(operation) is Join:
-        return f"join({', '.join(seen(program, each) for each in operation.parts)})"
+        return f"join({', '.join(seen(program, *reads) for reads in in_one(program, operation.parts))})"
     if type(operation) is Recursion:
         return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
                           f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
@@ -80,11 +80,29 @@ def seen(program, *reads):
     return " ".join(texts)
 
 
+def in_one(program, reads):
+    """Reads in lists, each of reads that see one piece of an array after the other."""
+    lists, end = [], None
+    for read in reads:
+        found = places(program.values[read.value], read)
+        if read.index is None and end == (read.value, found[0]):
+            lists[-1].append(read)
+        else:
+            lists.append([read])
+        end = read.value, found[-1] + 1
+    return lists
+
+
+def places(value, read):
+    """The numbers of the rows of an array that a read sees, its columns aside."""
+    lead = value.shape[:-1] if value.domain else value.shape
+    return viewed(np.arange(prod(lead)).reshape(lead), read.views, None, False, np.array).ravel()
+
+
 def part(value, reads):
     """Which part of an array some reads see, its columns aside, as an index; "" where it is all."""
     lead = value.shape[:-1] if value.domain else value.shape
-    places = np.arange(prod(lead)).reshape(lead)
-    found = [viewed(places, read.views, None, False, np.array).ravel() for read in reads]
+    found = [places(value, read) for read in reads]
     axes = [f"{min(along)}:{max(along) + 1}" if len(set(along)) < size else ":"
             for along, size in zip(np.unravel_index(np.concatenate(found), lead), lead)] if lead else []
     while axes and axes[-1] == ":":
