@@ -155,14 +155,18 @@ class Sweeps(Recipe):
     def run(self, name, axis, q, targets, t, dt, options=(), **given):
         """Run a program on pencils along an axis. given: numbers, and arrays of the state's shape, as targets are."""
         interpreter, h = self.interpreter(name, *options), self.tables.grid.spacing[axis]
-        if axis not in self.fixed:          # what does not change
-            self.fixed[axis] = {f"m.{name}": self.pencils(axis, values) for name, values in self.m.items()} | {
-                f"x{k}": self.pencils(axis, x)[0] for k, x in enumerate(self.x) if k != axis}
         numbers = {"t": t, "dt": dt, "dt / h": dt / h, "1 / h": 1.0 / h}
         arrays = {name: self.cells(axis, each) if getattr(each, "ndim", 0) else each for name, each in given.items()}
         with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-            return interpreter.run({"q": self.pencils(axis, q)} | self.fixed[axis] | numbers | arrays,
+            return interpreter.run(self.along(axis, q) | numbers | arrays,
                                    {name: self.cells(axis, each) for name, each in targets.items() if each is not None})
+
+    def along(self, axis, q):
+        """The state, the parameters and the coordinates along other axes, as inputs of programs along an axis."""
+        if axis not in self.fixed:
+            self.fixed[axis] = {f"m.{name}": self.pencils(axis, values) for name, values in self.m.items()} | {
+                f"x{k}": self.pencils(axis, x)[0] for k, x in enumerate(self.x) if k != axis}
+        return {"q": self.pencils(axis, q)} | self.fixed[axis]
 
     def pencils(self, axis, values):
         """Values (.., z, y, x) as (.., cell along an axis, .., pencil): the other axes follow, the last one at the end."""
@@ -262,15 +266,12 @@ class Sweeps(Recipe):
         given["faces"][...] = faces[:, more]
         views = [self.cells(axis, target) for target, _ in targets]
         for number, (view, (_, dt)) in enumerate(zip(views, targets)):
-            given |= {f"out {number}": view[(slice(None), slice(None), *some)],
-                      "dt / h" if number == 0 else f"dt / h of {number}": dt / h}
-        values = {"q": self.pencils(axis, q)} | {f"m.{name}": self.pencils(axis, each) for name, each in self.m.items()}
-        given |= {name: each[(*(slice(None),) * (each.ndim - len(some)), *some)] for name, each in values.items()}
-        given |= {f"x{k}": self.pencils(axis, x)[(0, *some)] for k, x in enumerate(self.x) if k != axis}
+            given |= {f"out {number}": view[(..., *some)], "dt / h" if number == 0 else f"dt / h of {number}": dt / h}
+        given |= {name: each[(..., *some)] for name, each in self.along(axis, q).items()}
         with np.errstate(all="ignore"):
             found = self.interpreter("repair", axis, size, len(targets)).run(given)
         for number, view in enumerate(views):
-            view[(slice(None), slice(None), *some)] = found[f"out {number}"]
+            view[(..., *some)] = found[f"out {number}"]
 
     def faces_of(self, axis, cells):
         """Which faces along the first axis belong to some cells, one more than own cells: masks."""
