@@ -5,7 +5,7 @@ backend    kernels   arrays   hot operations
 "numpy"    "array"   NumPy    batched array expressions: the reference
 "cupy"     "fused"   CuPy     CUDA C and numba.cuda (the default)
 "cupy"     "array"   CuPy     the same expressions on the GPU
-"jax"      "array"   NumPy    the same programs compiled by XLA for the CPU, for discontinuous Galerkin
+"jax"      "array"   NumPy    the same programs compiled by XLA for the CPU, not for finite volumes
 "auto"               CuPy where a CUDA device is usable, else NumPy
 """
 from __future__ import annotations

@@ -207,7 +207,7 @@ def gas(method, mesh=None):
 
 STEPS = {          # {name: (problem, launches of a stage)}
     "split form": (lambda: split_form(), 56), "split form with subcells": (lambda: split_form(shock_capturing=0.5), 96),
-    "Hermite, varying, 2D": (lambda: medium(2, 2), 127), "Hermite, varying, 3D": (lambda: medium(3, 1), 151),
+    "Hermite, varying, 2D": (lambda: medium(2, 2), 95), "Hermite, varying, 3D": (lambda: medium(3, 1), 111),
     "Maxwell on tetrahedra": (lambda: (dg.box(cells=2), dg.Maxwell(3), dg.NodalDG(2), dg.pec, None,
                                        lambda x: sines(dg.Maxwell(3), x)), 12),
     "limiter on triangles": (lambda: gas(dg.ModalDG(1, limiter="vertex", positivity=True)), 51),

@@ -93,7 +93,9 @@ def bytes_of(program, part, real, index, columns):
                 seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else values[read.value].size
             if read.index is not None:
                 seen.setdefault(read.index, {})[None] = values[read.index].size
-    size = real * (sum(written.values()) + sum(prod(read.shape) for read in outputs))
+    size = real * (sum(written.values()) + sum(prod(read.shape) for read in outputs) + sum(
+        recursion.moved(each) * each.read.shape[-1] for each in part.operations
+        if type(each) is Recursion and each.result not in part.local))
     for number, reads in seen.items():
         value = values[number]
         if value.domain:

@@ -43,6 +43,12 @@ def flops(operation):
     return total
 
 
+def moved(operation):
+    """Numbers that the stages read and write for a column, each array once a stage: R, the old w, and the new one twice."""
+    variables, *axes, _ = operation.read.shape
+    return sum(4 * variables * operation.needed(k) ** len(axes) for k in range(1, operation.stages + 1))
+
+
 def product(operation, number, count):
     """Those of a product of a series with one of so many coefficients along each axis."""
     total = 2

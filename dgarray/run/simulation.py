@@ -82,7 +82,7 @@ class Simulation(Keywords):
     exact                 f(x, t) -> tuple, for errors; by default none
     until, every          end of the run, a time or `decayed(...)`, and interval between snapshots, in units of time, unless
                           `run` gives them
-    backend               "numpy", "cupy" (a GPU), "jax" (programs of discontinuous Galerkin compiled by XLA for the CPU), or
+    backend               "numpy", "cupy" (a GPU), "jax" (programs compiled by XLA for the CPU), or
                           "auto" (default): the GPU if there is one
     kernels               "fused": generated kernels; "array": array expressions; by default fused where the method has them
     dtype                 "float64" (default) or "float32"

@@ -67,10 +67,9 @@ class HalfStep:
         for axis in range(d):
             ends = [self.mirrored(end, (n ** (d - 1 - axis), n, -1), side, axis) for side, end in enumerate(ends)]
             c = applied(matrices(axis), ends, term if axis == d - 1 else f"{term} along {AXES[:axis + 1]}")
-            m = c.lead[2]
-            c = c.reshape(variables, *(n,) * (d - 1 - axis), *(m,) * (axis + 1), *(2,) * (d - 1 - axis))
-            if axis < d - 1:
-                ends = [c[(slice(None),) * (len(c.lead) - 1) + (side,)] for side in (0, 1)]
+            left = d - 1 - axis          # axes along which there are both sides
+            c = c.reshape(variables, *(n,) * left, *(c.lead[2],) * (axis + 1), *(2,) * left)
+            ends = [c[(slice(None),) * (len(c.lead) - 1) + (side,)] for side in (0, 1) if left]
         return c
 
     def corners(self, side):
