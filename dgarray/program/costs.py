@@ -22,21 +22,19 @@ class Cost(NamedTuple):
 class Pass(NamedTuple):
     """Operations that are done together, and the numbers of their results that never go to memory.
 
-    knows    whether it knows without a list where results go that are written through one, as kernels do
-    cached   whether what an operation holds while it works stays in cache, too"""
+    knows   whether it knows without a list where results go that are written through one, as kernels do"""
 
     name: str
     operations: list
     local: frozenset
     knows: bool = False
-    cached: bool = True
 
 
 def passes_of(program, in_cache=True):
     """The `Pass`es of the interpreter: groups of neighbouring operations.
 
     in_cache   whether results that no other group reads stay in cache, as on a CPU; else all of them are written and read"""
-    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset(), cached=in_cache)
+    return [Pass(title(group.operations), group.operations, group.local if in_cache else frozenset())
             for group in groups_of(program)]
 
 
@@ -95,10 +93,9 @@ def bytes_of(program, part, real, index, columns):
                 seen.setdefault(read.value, {})[repr(read)] = prod(read.shape) if read.shape else values[read.value].size
             if read.index is not None:
                 seen.setdefault(read.index, {})[None] = values[read.index].size
-    size = real * (sum(written.values()) + sum(prod(read.shape) for read in outputs))
-    if not part.cached:
-        size += real * sum(recursion.moved(operation) * operation.read.shape[-1] for operation in part.operations
-                           if type(operation) is Recursion)
+    size = real * (sum(written.values()) + sum(prod(read.shape) for read in outputs) + sum(
+        recursion.moved(each) * each.read.shape[-1] for each in part.operations
+        if type(each) is Recursion and each.result not in part.local))
     for number, reads in seen.items():
         value = values[number]
         if value.domain:
