@@ -193,13 +193,15 @@ class Elements:
         return found
 
     def extremes(self, function, **rows):
-        vertices, state, found = self.places("vertices"), self.known["state"], None
+        vertices, state, high = self.places("vertices"), self.known["state"], None
         for around in self.around:
             values = self(function, q=gather(state, taken(around, vertices, "an element around")), **rows)
-            given = {"a": values, "high": values, "low": values} if found is None else {
-                "a": values, "high": found[:len(values)], "low": found[len(values):]}
-            found = self(extremes_with, **given)
-        return [found[first + v, i] for v in range(len(values)) for i in range(len(vertices)) for first in (0, len(values))]
+            if high is None:
+                high = low = values
+                continue
+            found = self(extremes_with, a=values, high=high, low=low)
+            high, low = found[:len(values)], found[len(values):]
+        return [each[v, i] for v in range(len(high)) for i in range(len(vertices)) for each in (high, low)]
 
     # What the flow asks for besides, of elements of any shape.
 
