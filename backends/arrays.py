@@ -247,18 +247,6 @@ class ArrayBackend:
             return self.sum_of_rows(values)
         return getattr(self.xp, how)(values, axis=axis)
 
-    def combine(self, out, *terms):
-        """out = sum of factor * array over the terms (factor, array)."""
-        if self.name == "cupy":
-            factors, arrays = zip(*terms)
-            self.evaluate(_combination(len(terms)), [Rows([out])], f=factors, a=arrays)
-            return
-        (factor, array), *others = terms
-        total = float(factor) * array
-        for factor, array in others:
-            total += float(factor) * array
-        out[...] = total
-
     def perform(self, operations):
         """Perform `dgarray.methods.operation.Operation`s one after the other."""
         self.prepared(operations)()

@@ -1,7 +1,7 @@
 """The base class of a method's operations on a backend, `SetOperations` and `HalfSteps`."""
 from functools import cached_property
 
-from ..stepping import REGISTER, STATE, first, sequence
+from ..stepping import first, sequence
 from .operation import Operation, OperationLists
 
 
@@ -39,14 +39,6 @@ class Recipe:
     def set_clock(self, dt, times):
         """Set the time step and the times that operations read: those of a step's stages, and of its end."""
         self.dt, self.stage_times = dt, times
-
-    def update(self, row, dt, r, q, out, k, q0):
-        """k = A k + v q + u q0 + w dt r,  out = alpha q0 + beta q + B k + C dt r, in place; k is None where the stepper has
-        none."""
-        arrays = {"r": r, "q": q, "k": k, "q0": q0}
-        for result, which in ((k, REGISTER), (out, STATE)):
-            if terms := row.terms(which, dt):
-                self.backend.combine(result, *((number, arrays[name]) for number, name in terms))
 
     def stage_operations(self, q, out, k, q0, row, number=0):
         """The `Operation`s of one stage, at the clock's time step and its time with that number; other arguments as those of
