@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 
-from ..wording import choose
+from ..support.wording import choose
 from .arrays import ArrayBackend
 from .gpu import gpu_problem
 

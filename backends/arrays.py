@@ -8,7 +8,7 @@ import numpy as np
 from ..physics.pointwise import Pointwise, Rows
 from ..program.interpreter import Interpreter
 from ..reference.columns import PIECE, multiply, sum_of_rows
-from ..system_memory import host_free
+from ..support.system_memory import host_free
 from . import series
 from .elementwise import At, Elementwise
 from .workers import Workers
@@ -26,7 +26,7 @@ class ArrayBackend:
     name      "numpy" or "cupy"
     threads   CPU threads that compute; None: one for every processor that this process may use; ValueError for more
     note      why "auto" has chosen the CPU; empty otherwise
-    messages  the `dgarray.methods.messages.Messages` of a part of a mesh; None: one process has all"""
+    messages  the `dgarray.methods.exchange.Messages` of a part of a mesh; None: one process has all"""
 
     kernels, note, messages = "array", "", None
     new_workers = Workers

@@ -6,7 +6,7 @@ from scipy.special import spherical_jn
 
 from dgarray import Maxwell, NodalDG, Simulation, TensorDG, pec
 from dgarray.mesh import from_arrays
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers, energy_ratio
 

@@ -3,7 +3,7 @@ import numpy as np
 from scipy.special import hankel1
 
 from dgarray import Fourier, Maxwell, Simulation, TensorDG, absorbing, gaussian_beam, pml, rectangle, total_field
-from dgarray.analysis.record_ends import warn_of_rest
+from dgarray.analysis.truncated_records import warn_of_rest
 
 from .common import case_mesh, check_numbers
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Fourier, Maxwell, Port, Simulation, TensorDG, pec, pml
 from dgarray.analysis.ports import s_parameters
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers
 from .meshes.bent_guide import bent_guide

@@ -6,10 +6,10 @@ import numpy as np
 
 from dgarray import ModalDG, NodalDG, TensorDG, box, hll, hllc, ranocha, roe, rusanov
 from dgarray.mesh import Mesh, read_mesh
-from dgarray.methods.dg.limiter_tables import INDICATORS, LIMITERS
+from dgarray.methods.dg.limiters.tables import INDICATORS, LIMITERS
 from dgarray.output.dataset import variables_of
 from dgarray.reference import modal_simplex
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 MESHES = Path(__file__).parent / "meshes"
 FLUXES = {flux.__name__: flux for flux in (rusanov, hll, hllc, roe)}

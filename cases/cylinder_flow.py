@@ -5,7 +5,7 @@ from dgarray import BoundaryIntegral, Euler, Simulation, curved_wall, far_field,
 from dgarray.mesh import from_arrays
 from dgarray.mesh.memory import check_room
 from dgarray.reference import quadrature
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers, dg_method
 

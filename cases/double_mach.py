@@ -5,7 +5,7 @@ import numpy as np
 
 from dgarray import Euler, Simulation, outflow, prescribed, rectangle, wall
 from dgarray.mesh import from_arrays, polygon
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import behind_shock, case_mesh, check_box, check_numbers, euler_stepper, flux_named, least, shock_dg
 

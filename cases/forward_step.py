@@ -3,7 +3,7 @@ import numpy as np
 
 from dgarray import Euler, Simulation, outflow, prescribed, wall
 from dgarray.mesh import polygon
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers, euler_stepper, flux_named, least, limited_dg
 

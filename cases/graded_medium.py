@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import Acoustics, Maxwell, Simulation, box, interval, rectangle
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .advection_wave import SIDES
 from .common import case_mesh, check_box, check_numbers, dg_method

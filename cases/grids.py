@@ -5,7 +5,7 @@ import numpy as np
 
 from dgarray import MHD, Grid, hll, hlld, rusanov
 from dgarray.spaces import GridSpace
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import check_numbers
 

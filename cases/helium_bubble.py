@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import FiniteVolume, Grid, Points, Simulation, TwoFluid, outflow, wall
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import behind_shock, check_numbers, flux_named
 

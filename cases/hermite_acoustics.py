@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import Acoustics, Grid, Hermite, Simulation, pressure_release, wall
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import check_numbers
 

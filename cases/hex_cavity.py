@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import Maxwell, Simulation, TensorDG, box, central, pec
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_box, energy_ratio
 from .maxwell_cavity import cavity_mode

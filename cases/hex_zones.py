@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import Maxwell, Simulation, TensorDG, box, pec
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_box, check_numbers, energy_ratio
 from .hex_cavity import MAPS

@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import MHD, Euler, FiniteVolume, Simulation
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import check_numbers, flux_named
 from .grids import l1_errors, mhd_flux, mhd_law, oblique_frame, oblique_grid

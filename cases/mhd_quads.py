@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import MHD, Simulation, TensorDG, ranocha, rectangle
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .alfven_wave import oblique_wave
 from .common import case_mesh, check_numbers

@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import FiniteVolume, Grid, Simulation, outflow
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import check_numbers
 from .grids import mhd_flux, mhd_law, mhd_results

@@ -4,23 +4,10 @@ from math import ceil, pi, sqrt
 
 import numpy as np
 
-from dgarray import (
-    Drude,
-    Fourier,
-    Maxwell,
-    Simulation,
-    TensorDG,
-    absorbing,
-    pec,
-    plane_wave,
-    pmc,
-    pml,
-    scattered,
-    total_field,
-)
+from dgarray import Drude, Fourier, Maxwell, Simulation, TensorDG, absorbing, pec, plane_wave, pmc, pml, scattered, total_field
 from dgarray.analysis.mirror_images import with_mirror_images
 from dgarray.physics.dispersion import Dispersion
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers
 from .maxwell_sphere import HALF_PULSE, pulse

@@ -5,7 +5,7 @@ import xarray as xr
 from dgarray.analysis.cross_sections import cross_sections
 from dgarray.analysis.farfield import cross_section, near_to_far
 from dgarray.analysis.scattering_cylinders import cylinder_bistatic, cylinder_widths
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .round_bodies import incident_pulse, incident_wave, numbers, round_body, round_scatterer, surface_fields
 

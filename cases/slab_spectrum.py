@@ -4,9 +4,9 @@ import xarray as xr
 
 from dgarray import Debye, Drude, Fourier, Lorentz, Maxwell, NodalDG, Simulation, absorbing, interval, pml
 from dgarray.analysis.layered_slabs import fresnel_coefficients
-from dgarray.analysis.record_ends import warn_of_rest
+from dgarray.analysis.truncated_records import warn_of_rest
 from dgarray.physics.dispersion import Dispersion
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers
 

@@ -1,6 +1,6 @@
 """Shock tubes: two constant states of a gas that meet, exact."""
 from dgarray import Euler, Simulation, interval, outflow, rectangle, riemann, wall
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_box, check_numbers, flux_named, l1_error, least, shock_dg
 

@@ -1,6 +1,6 @@
 """Shock tubes of `sod` on grids, along any axis, exact."""
 from dgarray import Euler, FiniteVolume, Grid, Simulation, outflow, riemann
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import check_numbers, flux_named
 from .grids import check_dim, l1_errors, least_values

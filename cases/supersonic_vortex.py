@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 
 from dgarray import Euler, Simulation, curved_wall, inflow, outflow, prescribed, rectangle, wall
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .common import case_mesh, check_numbers, dg_method
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray import Euler, Simulation, TensorDG, box, kennedy_gruber, ranocha, rusanov
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 from .advection_wave import SIDES
 from .common import case_mesh, check_box, check_numbers

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from . import xarray_accessor
-from .launched import processes
+from .support.launched import processes
+from .support.wording import choose
 from .version import __version__ as __version__
-from .wording import choose
 
 # {name: module} of the public names, and the parts of the package that are reached as `dgarray.mesh` is.
 _lists = [node for node in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body

@@ -33,9 +33,9 @@ def currents(ds, path):
     """The surface current J = n x H of the total field on the conducting sphere, at the highest frequency of the run: its
     strength over that of the incident H, and arrows along it where the phase makes the current on the lit side largest."""
     import pyvista
-    from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
 
-    from dgarray.output.triangles import lattice
+    from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
+    from dgarray.output.pictures.triangles import lattice
     from dgarray.reference import simplex
 
     fields = ds.dg.record("surface")
@@ -84,8 +84,8 @@ def currents(ds, path):
 def aircraft_currents(ds, path):
     """The largest surface current |n x H| in time on the aircraft, from in front above and below."""
     import pyvista
-    from dgarray.cases.aircraft import surface_current
 
+    from dgarray.cases.aircraft import surface_current
     from dgarray.reference.tensor import tensor_cell
 
     fields, n = ds.dg.record("skin"), 6

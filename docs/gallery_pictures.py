@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import dgarray as dg
 from dgarray import cases
 from dgarray.output.derived_fields import with_field
-from dgarray.output.picture import figure_size, label, seen, title, words
+from dgarray.output.pictures.picture import figure_size, label, seen, title, words
 
 TABLES = Path(__file__).parents[1] / "tests" / "data" / "tables"
 MESHES = Path(cases.__file__).parent / "meshes"
@@ -157,9 +157,8 @@ def extinction(ds, path):
 
 def spectrum(ds, path):
     """Reflectance and transmittance of the slab with Lorentz's medium beside Fresnel's coefficients."""
-    from dgarray.cases.slab_spectrum import MEDIA, THICKNESS, spectrum
-
     from dgarray.analysis.layered_slabs import fresnel_coefficients
+    from dgarray.cases.slab_spectrum import MEDIA, THICKNESS, spectrum
 
     found = spectrum(ds)
     f = np.linspace(float(found.frequency[0]), float(found.frequency[-1]), 400)

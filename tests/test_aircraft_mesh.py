@@ -3,9 +3,9 @@ from math import pi
 
 import numpy as np
 import pytest
+
 from dgarray.cases.meshes import aircraft as module
 from dgarray.cases.meshes.aircraft import SIDES, Aircraft, Lattice, Wing, aircraft_mesh, half_thickness, skin_points
-
 from dgarray.mesh import MeshError
 from dgarray.mesh.geometry import are_valid
 

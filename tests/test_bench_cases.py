@@ -3,11 +3,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend, ceilings
 from emulated import IdleDevice
 from nodal_problems import of_element
 
 from dgarray import Acoustics, TensorDG, backends, box, cases, rectangle, rusanov, wall
+from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.bench import cpu, gpu, problem
 from dgarray.bench.device_problem import DeviceProblem
 from dgarray.bench.roofline import cost

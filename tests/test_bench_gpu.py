@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
+from nodal_problems import of_element
+
+from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.backends.cuda import CudaBackend, ceilings
 from dgarray.backends.cuda.dg.nodal import NodalCuda
 from dgarray.backends.cuda.dg.variant import Shape, Variant, default
-from nodal_problems import of_element
-
-from dgarray import Acoustics, Maxwell, NodalDG, backends, box, pec, rectangle
 from dgarray.bench import gpu as bench_gpu
 from dgarray.bench.compare import compare, read
 from dgarray.bench.device_problem import repeatable

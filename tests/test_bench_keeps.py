@@ -3,12 +3,11 @@ import json
 from pathlib import Path
 
 import pytest
-from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice, compiler
 
 from dgarray import Acoustics, NodalDG, backends, rectangle, wall
-from dgarray.bench import cpu as bench
-from dgarray.bench import gpu as bench_gpu
+from dgarray.backends.cuda import CudaBackend
+from dgarray.bench import cpu as bench, gpu as bench_gpu
 from dgarray.bench.attempts import Attempts
 from dgarray.bench.compare import read
 from dgarray.bench.gpu_tables import table

@@ -1,9 +1,9 @@
 """Blasts at low plasma beta, strong blasts and near-vacuum of a gas: positive density and pressure, nothing lost."""
 import numpy as np
 import pytest
-from dgarray.cases import mhd_blast
 
 import dgarray as dg
+from dgarray.cases import mhd_blast
 from dgarray.methods.finite_volume.heat import heated
 from dgarray.physics.fluxes import positive
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.cases.acoustic_pulse import radial
-from dgarray.cases.bend import parameters
 from references import reference_mesh, table, table_row
 from runs import run
 
 import dgarray as dg
 from dgarray import cases
 from dgarray.analysis.totals import totals
+from dgarray.cases.acoustic_pulse import radial
+from dgarray.cases.bend import parameters
 from dgarray.spaces.norms import l2_error
 
 

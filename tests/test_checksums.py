@@ -13,9 +13,10 @@ import zarr
 
 import dgarray as dg
 from dgarray import cli
-from dgarray.output import DamagedError, checkpoint, open_store, verify
-from dgarray.output.checked import CheckedStore
-from dgarray.output.files import read_metadata
+from dgarray.output import DamagedError, open_store, verify
+from dgarray.output.store import checkpoint
+from dgarray.output.store.damage import CheckedStore
+from dgarray.output.store.files import read_metadata
 
 OLD = Path(__file__).parent / "data" / "store-without-checksums.zip"
 

@@ -2,8 +2,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.cases.common import MESHES
-from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
 from numpy.testing import assert_allclose
 
 import dgarray as dg
@@ -18,6 +16,8 @@ from dgarray.analysis.cross_sections import (
 from dgarray.analysis.farfield import cross_section, enclosed_volume, near_to_far
 from dgarray.analysis.scattering_cylinders import cylinder_bistatic, cylinder_fields, cylinder_widths
 from dgarray.analysis.scattering_spheres import sphere_cross_sections
+from dgarray.cases.common import MESHES
+from dgarray.cases.maxwell_sphere import HALF_PULSE, pulse
 from dgarray.mesh import from_arrays
 from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.curved_surface import simplex_surface

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
 from cuda_variants import FAMILIES
-from dgarray.backends.cuda.dg.nodal_source import NodalSource
-from dgarray.backends.cuda.dg.variant import Shape, candidates, default
 from modal_problems import gas
 from nodal_problems import SYSTEMS, box_of, operators
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cuda.dg.nodal_source import NodalSource
+from dgarray.backends.cuda.dg.variant import Shape, candidates, default
 
 # Bytes of spills a thread that are allowed: an address kept in memory beside a stage's work on some kB; more where a condition
 # calls exp, sin and the like, over which values are kept.

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, float64_instructions, kept, without_simulator
-from dgarray.backends.cuda.dg.faces import Faces, FaceSource, places
-from dgarray.backends.cuda.dg.layout import Layout
-from dgarray.backends.gpu import numba_cuda
-from dgarray.cases.common import MESHES
 from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cuda.dg.faces import Faces, FaceSource, places
+from dgarray.backends.cuda.dg.layout import Layout
+from dgarray.backends.gpu import numba_cuda
+from dgarray.cases.common import MESHES
 
 
 def everything(q, n, x, t, m):

@@ -2,17 +2,16 @@
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
-from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg import tuning as dg_tuning
-from dgarray.backends.cuda.dg import variant_table
-from dgarray.backends.cuda.finite_volume import tuning
-from dgarray.backends.cuda.finite_volume.fused import SweepsCuda
-from dgarray.backends.cuda.finite_volume.source import SweepSource, alone
-from dgarray.backends.cuda.finite_volume.variant import SweepVariant, candidates, default, shortlist
 from grid_problems import EULER, FIRST, GAS, LAWS, METHODS, MUSCL, SOURCE, WENO, advanced, blast, simulation
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning as dg_tuning, variant_table
+from dgarray.backends.cuda.finite_volume import tuning
+from dgarray.backends.cuda.finite_volume.fused import SweepsCuda
+from dgarray.backends.cuda.finite_volume.source import SweepSource, alone
+from dgarray.backends.cuda.finite_volume.variant import SweepVariant, candidates, default, shortlist
 from dgarray.bench import tune
 from dgarray.bench.device_problem import DeviceProblem
 from dgarray.bench.roofline import cost

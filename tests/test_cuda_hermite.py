@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
+
+import dgarray as dg
+from dgarray import backends
 from dgarray.backends.cuda import CudaBackend
 from dgarray.backends.cuda.hermite import fused as hermite
 from dgarray.backends.cuda.hermite.fused import HermiteCuda
 from dgarray.backends.cuda.hermite.source import source
 from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
-
-import dgarray as dg
-from dgarray import backends
 from dgarray.methods.hermite.half_steps import HalfSteps
 from dgarray.methods.hermite.tables import HermiteTables
 

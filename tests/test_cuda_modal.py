@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from burgers import Burgers
 from compiled import ARCHITECTURES, float64_instructions, kept, without_simulator
-from dgarray.backends.cuda import CudaBackend, ceilings
-from dgarray.backends.cuda.dg.limiter_source import LimiterSource
-from dgarray.backends.cuda.dg.modal import ModalCuda
-from dgarray.backends.cuda.dg.modal_source import ModalSource, kernel
-from dgarray.backends.gpu import numba_cuda
 from modal_problems import agree, gas, operators, stage
 from nodal_problems import SYSTEMS, box_of
 
 import dgarray as dg
 from dgarray import backends, cases, stepping
+from dgarray.backends.cuda import CudaBackend, ceilings
+from dgarray.backends.cuda.dg.limiter_source import LimiterSource
+from dgarray.backends.cuda.dg.modal import ModalCuda
+from dgarray.backends.cuda.dg.modal_source import ModalSource, kernel
+from dgarray.backends.gpu import numba_cuda
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
-from dgarray.methods.dg.limiter import Limiter
+from dgarray.methods.dg.limiters.limiter import Limiter
 from dgarray.methods.dg.set_operations import SetOperations
 
 BARTH, VERTEX, POSITIVE = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}, {"positivity": True}

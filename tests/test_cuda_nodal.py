@@ -4,15 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cuda_variants import FAMILIES
-from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg.layout import Layout
-from dgarray.backends.cuda.dg.nodal import NodalCuda
-from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, from_dict
 from modal_problems import gas
 from nodal_problems import SYSTEMS, box_of, operators, random_state
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg.layout import Layout
+from dgarray.backends.cuda.dg.nodal import NodalCuda
+from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, from_dict
 
 QUICK = [name for name in FAMILIES if "once" not in name]          # Python takes seconds
 

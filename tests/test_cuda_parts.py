@@ -10,7 +10,7 @@ from test_parts_of_sets import GAS, QUADS, jump
 
 import dgarray as dg
 from dgarray.mesh.partition import split
-from dgarray.methods.messages import Messages
+from dgarray.methods.exchange import Messages
 from dgarray.methods.problem import Problem
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")

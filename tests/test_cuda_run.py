@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import pytest
 from burgers import Burgers
-from dgarray.backends.cuda import ceilings
 from emulated import EmulatedDevice
 
 import dgarray as dg
 from dgarray import backends, cases
+from dgarray.backends.cuda import ceilings
 from dgarray.cli import main
 
 

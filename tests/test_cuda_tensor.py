@@ -2,15 +2,15 @@
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
-from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg.tensor import TensorCuda
-from dgarray.backends.cuda.dg.tensor_source import TensorSource
 from nodal_problems import SYSTEMS, problem
 from test_cuda_nodal import agrees, stage_of
 from test_tensor_dg import laws, mesh_of, smooth
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg.tensor import TensorCuda
+from dgarray.backends.cuda.dg.tensor_source import TensorSource
 
 SYSTEMS = [system for system in SYSTEMS if system[-1] != "1"]
 

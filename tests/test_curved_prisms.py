@@ -6,11 +6,12 @@ import pytest
 
 import dgarray as dg
 from dgarray.analysis.totals import totals_of_arrays
-from dgarray.mesh import MeshError, cell_maps
+from dgarray.mesh import MeshError
+from dgarray.mesh.curved import cell_maps
+from dgarray.mesh.files.prism_nodes import prism_order
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.mesh import build
 from dgarray.mesh.mixed import build_mixed
-from dgarray.mesh.prism_nodes import prism_order
 
 K = np.pi * np.array([1, 1, -1])
 SIZE = np.linalg.norm(K)

@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.backends.arrays import ArrayBackend
-from dgarray.cases.ball_cavity import to_sphere, wave_number
 from meshes import ball
 from references import mesh_path, parameters
 from scipy.special import j0, j1, jn_zeros
@@ -16,12 +14,15 @@ from tensor_problems import laws, run
 import dgarray as dg
 from dgarray import backends, cases
 from dgarray.analysis import farfield
-from dgarray.mesh import MeshError, cell_maps, from_arrays, read_mesh
-from dgarray.mesh.curved_parts import edge_lines
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.cases.ball_cavity import to_sphere, wave_number
+from dgarray.mesh import MeshError, from_arrays, read_mesh
+from dgarray.mesh.curved import cell_maps
+from dgarray.mesh.curved.parts import edge_lines
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition
 from dgarray.methods.dg.tensor_tables import are_affine
-from dgarray.output.triangles import outlines
+from dgarray.output.pictures.triangles import outlines
 
 TENSOR = {2: "quadrilateral", 3: "hexahedron"}
 MEASURE = {2: np.pi, 3: 4 * np.pi / 3}

@@ -9,13 +9,13 @@ import numba
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions, without_simulator
-from dgarray.backends import gpu
-from dgarray.backends.cuda.device import Device
 from emulated import EmulatedDevice, compiler
 from numba import config
 from strict import StrictArray, StrictNamespace
 
 from dgarray import backends
+from dgarray.backends import gpu
+from dgarray.backends.cuda.device import Device
 from dgarray.physics.codegen import write_module
 
 LIFT = r"""

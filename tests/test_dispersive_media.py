@@ -4,7 +4,7 @@ import pytest
 from waves_in_media import MEDIA, Wave, advanced
 
 import dgarray as dg
-from dgarray.physics.internal import Internal
+from dgarray.physics.auxiliary_variables import Internal
 
 METHODS = {
     "nodal": ("triangle", dg.NodalDG(2)), "modal": ("triangle", dg.ModalDG(2)),

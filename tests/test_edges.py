@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.dg.edges import EdgesFused, surface_of
-from dgarray.backends.cpu.dg.kernel_source import indented
-from dgarray.cases import supersonic_vortex
 from modal_problems import agree, gas, stage
 from nodal_problems import box_of
 
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.totals import totals
+from dgarray.backends.cpu.dg.edges import EdgesFused, surface_of
+from dgarray.backends.cpu.dg.kernel_source import indented
 from dgarray.bench import modal as bench_modal
+from dgarray.cases import supersonic_vortex
 
 PERIODIC = dg.rectangle(cells=(40, 40), periodic=True)
 

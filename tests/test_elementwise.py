@@ -6,15 +6,15 @@ import emulated_elementwise
 import numpy as np
 import pytest
 from compiled import ARCHITECTURES, compiled, float64_instructions
-from dgarray.backends import series
-from dgarray.backends.arrays import ArrayBackend
-from dgarray.backends.elementwise import At, Elementwise, on_arrays
 from emulated import compiler
 from strict import StrictNamespace, counting
 from test_tensor_dg import laws, mesh_of, smooth
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends import series
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.elementwise import At, Elementwise, on_arrays
 from dgarray.physics import taylor
 from dgarray.physics.pointwise import Pointwise, Rows
 from dgarray.physics.trace import trace

@@ -4,7 +4,6 @@ from functools import partial
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.backends.arrays import ArrayBackend
 from meshes import PERIODIC, UNIFORM
 from nodal_problems import box_of
 from references import TORO
@@ -12,6 +11,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.output.derived_fields import with_field
 from dgarray.physics.pointwise import Pointwise
 from dgarray.physics.trace import call

@@ -1,10 +1,10 @@
 """Expression graphs as instructions of the compiler: the values of NumPy, as from the text of `dgarray.physics.codegen`."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu.simd import expressions, target
 from formulas import INPUTS, LANES, OPERATIONS, by_argument, states
 from numba import njit
 
+from dgarray.backends.cpu.simd import expressions, target
 from dgarray.physics.trace import call, is_boolean, trace
 
 COLUMNS = ("q0", "q1", "q2", "n0", "n1", "m_eps")          # t is given

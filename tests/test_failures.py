@@ -14,7 +14,7 @@ import xarray as xr
 
 import dgarray as dg
 from dgarray import cli
-from dgarray.output import checkpoint
+from dgarray.output.store import checkpoint
 from dgarray.stepping import STEPPERS
 
 DT = 0.004
@@ -184,7 +184,7 @@ import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from dgarray import cli
 limit = int(sys.argv.pop(1))
-import dgarray.output.store as store
+import dgarray.output.store.snapshots as store
 create = store.Store._create
 def limited(*arguments):
     create(*arguments)

@@ -4,8 +4,6 @@ import dataclasses
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.cases.common import MESHES
-from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
 from references import table_path
 from scipy.special import hankel2
 
@@ -19,11 +17,13 @@ from dgarray import (
     absorbing,
     box,
     cases,
+    dipole as dipole_field,
     plane_wave,
     rectangle,
 )
-from dgarray import dipole as dipole_field
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
+from dgarray.cases.common import MESHES
+from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
 from dgarray.reference import prism
 from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.curved_surface import simplex_surface

@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 from burgers import Burgers
-from dgarray.backends.arrays import ArrayBackend
 from grid_problems import (
     CELLS,
     EULER,
@@ -20,6 +19,7 @@ from grid_problems import (
 from strict import StrictArray, StrictNamespace
 
 import dgarray as dg
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.finite_volume.courant import courant_limit
 from dgarray.methods.finite_volume.lines import ranges
 from dgarray.methods.finite_volume.reconstruction import LIMITERS, weno_z

@@ -12,8 +12,7 @@ from emulated import EmulatedDevice, compiler
 from numba import config
 
 from dgarray import backends
-from dgarray.bench import first_contact as contact
-from dgarray.bench import gpu_probes, gpu_wheels
+from dgarray.bench import first_contact as contact, gpu_probes, gpu_wheels
 from dgarray.bench.contact_steps import SANITIZED, STEPS, Step
 from dgarray.bench.contact_table import table
 from dgarray.bench.first_contact import FILE, exit_status, first_contact

@@ -5,12 +5,11 @@ import sys
 
 import numba
 import pytest
-from dgarray.backends.cuda import device as cuda_device
-from dgarray.backends.cuda.dg import tuning
 from emulated import EmulatedDevice, IdleDevice, compiler
 
-from dgarray.bench import device_problem, gpu_probes, tune
-from dgarray.bench import gpu as bench_gpu
+from dgarray.backends.cuda import device as cuda_device
+from dgarray.backends.cuda.dg import tuning
+from dgarray.bench import device_problem, gpu as bench_gpu, gpu_probes, tune
 from dgarray.bench.compare import read
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler to run CUDA C on the CPU")

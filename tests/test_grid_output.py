@@ -4,16 +4,18 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 
 import dgarray as dg
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.cli import main
 from dgarray.mesh import Grid
 from dgarray.methods import Hermite
-from dgarray.output import GridLayout, Live, Store, files, grid_post, plot
-from dgarray.output.grid_plot import GridPart
-from dgarray.output.grid_vtk import Image
+from dgarray.output import GridLayout, Live, Store, grid_post
+from dgarray.output.pictures import plot
+from dgarray.output.pictures.grid_plot import GridPart
+from dgarray.output.store import files
+from dgarray.output.vtk.grids import Image
 from dgarray.physics.taylor import expand
 from dgarray.physics.trace import call
 from dgarray.spaces import grid_norms

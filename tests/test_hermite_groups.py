@@ -1,10 +1,10 @@
 """Several groups of cells side by side: any number of them in a row, whole or not, in both halves, with walls and without."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite import layout as layouts
 from hermite_problems import compare, grid
 
 from dgarray import Acoustics, Advection, Hermite, Maxwell, backends, pec, wall
+from dgarray.backends.cpu.hermite import layout as layouts
 
 
 @pytest.mark.thorough

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite import layout as layouts
-from dgarray.backends.cpu.hermite.recursion import Recursion, size
-from dgarray.backends.cpu.hermite.series import Series
 from hermite_problems import CELLS, LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
+from dgarray.backends.cpu.hermite import layout as layouts
+from dgarray.backends.cpu.hermite.recursion import Recursion, size
+from dgarray.backends.cpu.hermite.series import Series
 from dgarray.bench import roofline
 from dgarray.bench.operations_hermite import of_the_paper
 from dgarray.bench.roofline import cost

@@ -3,11 +3,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite.products import ProductSeries
 from hermite_problems import LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
+from dgarray.backends.cpu.hermite.products import ProductSeries
 from dgarray.bench.operations_hermite import counts, products
 from dgarray.bench.roofline import cost
 

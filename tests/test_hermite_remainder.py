@@ -1,10 +1,10 @@
 """The last cells of several rows as one group: the same as row by row, in both halves, at walls and in periodic rows."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite.layout import LEAST_ROWS
 from hermite_problems import compare, grid
 
 from dgarray import Acoustics, Hermite, Maxwell, backends, pec, wall
+from dgarray.backends.cpu.hermite.layout import LEAST_ROWS
 
 
 @pytest.mark.thorough

@@ -1,11 +1,11 @@
 """The map along x that reads each line of a row once: the same as from both neighbours, in groups from either side."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu.hermite import row_edges
-from dgarray.backends.cpu.simd.arithmetic import width as register
 from numba import njit
 
 from dgarray import Acoustics, Grid, Hermite, backends, wall
+from dgarray.backends.cpu.hermite import row_edges
+from dgarray.backends.cpu.simd.arithmetic import width as register
 from dgarray.reference.hermite import interpolation
 
 

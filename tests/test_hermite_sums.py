@@ -1,13 +1,13 @@
 """The Taylor series of Hermite's method summed at once: the same as stage after stage, for the variables that have a series."""
 import numpy as np
 import pytest
+from numba import njit
+
+from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, backends
 from dgarray.backends.cpu.hermite.recursion import Recursion, scalar
 from dgarray.backends.cpu.hermite.series import Series, chosen
 from dgarray.backends.cpu.hermite.sums import sums
 from dgarray.backends.cpu.simd.arithmetic import width
-from numba import njit
-
-from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, backends
 
 
 def recursion(law, order, **options):

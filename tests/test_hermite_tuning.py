@@ -5,14 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg import tuning, variant_table, variant_trials
-from dgarray.backends.cuda.hermite import cost as hermite_cost
-from dgarray.backends.cuda.hermite import tuning as hermite_tuning
-from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning, variant_table, variant_trials
+from dgarray.backends.cuda.hermite import cost as hermite_cost, tuning as hermite_tuning
+from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, candidates, default, shortlist
 from dgarray.bench import tune as analysis
 from dgarray.bench.roofline import cost
 from dgarray.cli import main

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.methods.dg import internal_sets
+from dgarray.methods.dg import auxiliary_sets as internal_sets
 
 SHAPES = {"triangle": dg.NodalDG, "quadrilateral": dg.TensorDG, "tetra": dg.NodalDG, "prism": dg.NodalDG,
           "hexahedron": dg.TensorDG}

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from burgers import Burgers
-from dgarray.backends.arrays import ArrayBackend
 from meshes import PERIODIC, anywhere
 from modal_problems import smooth_gas
 from nodal_problems import box_of, random_state
@@ -13,6 +12,7 @@ from strict import StrictNamespace
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.riemann import riemann
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.reference.simplex import FACES
 
 BARTH, VERTEX = {"limiter": "barth-jespersen"}, {"limiter": "vertex"}

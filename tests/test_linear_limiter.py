@@ -1,12 +1,12 @@
 """The limiter of elements of any shape and of several sets: averages stay, linear states stay, order in smooth flow, shocks."""
 import numpy as np
 import pytest
-from dgarray.backends.arrays import ArrayBackend
 from references import mesh_path
 
 import dgarray as dg
 from dgarray.analysis.riemann import riemann
 from dgarray.analysis.totals import totals_of_state
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.dg.join_fluxes import OnTrace
 from dgarray.methods.dg.stage_program import Sets
 from dgarray.program.interpreter import Interpreter

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.mesh.layers import BoxLayer, RoundLayer
+from dgarray.mesh.absorbing.layers import BoxLayer, RoundLayer
 from dgarray.physics.stretched_coordinates import parameters_of
 from dgarray.physics.trace import call
 

@@ -3,8 +3,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.arrays import ArrayBackend
-from dgarray.backends.cuda import CudaBackend
 from modal_problems import agree
 from nodal_problems import box_of, of_element, random_state
 from parts import Parts, advance, discretising, same
@@ -12,6 +10,8 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.cuda import CudaBackend
 from dgarray.bench import tune
 from dgarray.mesh.partition import split
 from dgarray.methods.dg.weak_form import WeakForm

@@ -5,17 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.arrays import ArrayBackend
 from strict import StrictArray
 from traced_memory import traced
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.array_memory import held
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.run import measured_memory
 from dgarray.run.memory import MOST, Plan, check, shown
 from dgarray.run.time_loop import TimeLoop
-from dgarray.system_memory import host_free
+from dgarray.support.array_memory import held
+from dgarray.support.system_memory import host_free
 
 GIB = 1 << 30
 ON_CPU = {"backend": "numpy", "threads": 1}

@@ -10,9 +10,9 @@ from references import mesh_path, nasty_path, parameters
 import dgarray as dg
 from dgarray.mesh import MeshError, MeshWarning, box, describe, from_arrays, interval, memory, read_mesh, rectangle
 from dgarray.mesh.faces import by_kind
-from dgarray.mesh.hanging import corners_of_parts
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition, split
+from dgarray.mesh.refine.hanging import corners_of_parts
 from dgarray.reference import NAMED_SHAPES
 from dgarray.reference.multilinear import gradients, weights
 from dgarray.spaces import PolynomialSpace

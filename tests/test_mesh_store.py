@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgarray.cases.meshes.concentric import concentric_mesh
 
 import dgarray as dg
+from dgarray.cases.meshes.concentric import concentric_mesh
 from dgarray.cli import main
-from dgarray.mesh import MeshError, describe, store
+from dgarray.mesh import MeshError, describe
+from dgarray.mesh.files import store
 from dgarray.mesh.partition import partition
 
 SQUARES = dg.rectangle(cells=6, shape="quadrilateral")

@@ -164,7 +164,7 @@ def test_pictures_of_several_shapes(flat, tmp_path):
 def test_pictures_of_several_shapes_in_3d(solid, tmp_path):
     pytest.importorskip("matplotlib")
     assert solid.dg.plot("p", slice="z=0.4", path=tmp_path / "z.png").stat().st_size > 5000
-    volume = pytest.importorskip("dgarray.output.volume")
+    volume = pytest.importorskip("dgarray.output.pictures.volume")
     pytest.importorskip("pyvista")
     try:
         volume.check_rendering()

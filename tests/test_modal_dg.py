@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 from burgers import Burgers
-from dgarray.backends.arrays import ArrayBackend
 from meshes import PERIODIC, UNIFORM
 from modal_problems import smooth_gas
 from nodal_problems import box_of, of_element, random_state, step_of
@@ -12,6 +11,7 @@ from strict import StrictNamespace
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.analysis.totals import totals
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.physics.fluxes import hllc
 from dgarray.reference import modal_simplex, simplex

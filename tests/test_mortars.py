@@ -3,7 +3,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.arrays import ArrayBackend
 from strict import StrictNamespace
 from test_split_form import rough_plasma
 from test_tensor_dg import laws
@@ -11,6 +10,7 @@ from test_zones import mesh_of, operator_of, orders, rates, wavy
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.dg.mortar_forms import entropy_functions, mortar_form
 from dgarray.physics.trace import call
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from burgers import Burgers
-from dgarray.backends.arrays import ArrayBackend
 from meshes import PERIODIC, UNIFORM
 from nodal_problems import SYSTEMS, box_of, of_element, operators, random_state
 from references import DATA, EXTERNAL
@@ -17,6 +16,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.dg.stability import unstable
 from dgarray.reference import simplex
 

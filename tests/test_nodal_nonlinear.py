@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from burgers import Burgers
-from dgarray.backends.arrays import ArrayBackend
 from emulated import EmulatedDevice, compiler
 from modal_problems import agree, gas, stage
 from nodal_problems import SYSTEMS, box_of
@@ -12,6 +11,7 @@ from strict import StrictNamespace
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.reference import simplex
 
 WEAK = dg.ExponentialFilter(2, 4, 1)

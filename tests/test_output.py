@@ -14,8 +14,8 @@ from scipy.spatial import Delaunay
 
 from dgarray.mesh.locate import Locator
 from dgarray.output import Layout, Store, verify
-from dgarray.output import files as files_module
 from dgarray.output.dataset import plain
+from dgarray.output.store import files as files_module
 from dgarray.reference.simplex import simplex
 from dgarray.spaces import norms
 

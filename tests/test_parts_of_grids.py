@@ -3,10 +3,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dgarray.cases import mhd_blast
 from parts import GridParts, discretising
 
 import dgarray as dg
+from dgarray.cases import mhd_blast
 from dgarray.mesh.grid_part import row_share
 from dgarray.methods.problem import Problem
 

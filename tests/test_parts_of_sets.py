@@ -7,7 +7,7 @@ from test_partition import same_steps, scattered
 import dgarray as dg
 from dgarray import backends
 from dgarray.mesh.partition import partition, split
-from dgarray.methods.messages import Messages
+from dgarray.methods.exchange import Messages
 from dgarray.methods.problem import Problem
 from dgarray.physics.laws.by_region import law_of
 

@@ -12,8 +12,9 @@ import xarray as xr
 
 import dgarray as dg
 from dgarray.cli import main
-from dgarray.output import Layout, Store, colour_range, curves, live, movie, picture, plot, volume
-from dgarray.output.live import Live
+from dgarray.output import Layout, Store
+from dgarray.output.pictures import colour_range, live, movie, picture, plot, record_curves as curves, volume
+from dgarray.output.pictures.live import Live
 
 pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
 ContourSet = pytest.importorskip("matplotlib.contour", exc_type=ImportError).ContourSet
@@ -740,8 +741,7 @@ def test_the_command_refuses(arguments, words, stores, capsys):
 
 def test_import_is_light():
     """Pictures and stores load their libraries when they are made."""
-    code = ("import sys, dgarray.output.plot, dgarray.output.movie, dgarray.output.live, dgarray.output.volume, "
-            "dgarray.output.curves; "
+    code = ("import sys; from dgarray.output.pictures import live, movie, plot, record_curves, volume; "
             "print([m for m in ('zarr', 'matplotlib', 'pyvista', 'vtkmodules', 'PIL') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "[]\n"

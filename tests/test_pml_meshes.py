@@ -8,9 +8,9 @@ from scipy.spatial import ConvexHull
 
 import dgarray as dg
 from dgarray.mesh import MeshError, MeshWarning, describe, from_arrays, polygon
-from dgarray.mesh.curve_checks import check_shared
+from dgarray.mesh.absorbing.layers import BoxLayer, RoundLayer
+from dgarray.mesh.curved.checks import check_shared
 from dgarray.mesh.digest import digest
-from dgarray.mesh.layers import BoxLayer, RoundLayer
 from dgarray.mesh.mixed import build_mixed
 from dgarray.mesh.partition import partition, split
 from dgarray.physics.trace import trace

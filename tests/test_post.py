@@ -6,8 +6,7 @@ import pytest
 import xarray as xr
 
 from dgarray.mesh.generate import box, interval, rectangle
-from dgarray.output import Layout, Store
-from dgarray.output import post as post_module
+from dgarray.output import Layout, Store, evaluation as post_module
 from dgarray.reference.simplex import simplex
 from dgarray.spaces.norms import jacobians
 
@@ -432,7 +431,7 @@ def results(ds):
 def on_disk(tmp_path_factory):
     path = tmp_path_factory.mktemp("post") / "run.zarr"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dgarray.output.files.CHUNK_BYTES", 600)
+        patch.setattr("dgarray.output.store.files.CHUNK_BYTES", 600)
         store(2, 3, times=(0.0, 1.0, 2.0), path=path)
     return path
 

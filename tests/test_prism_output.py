@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.mesh.vtk_nodes import node_order
+from dgarray.mesh.files.vtk_nodes import node_order
 
 
 def f(x, t=0.0):
@@ -66,7 +66,7 @@ def test_files_have_all_cells(found, tmp_path):
 def test_pictures_of_surfaces(found, tmp_path):
     """The values of the polynomials at all points of triangles and quadrilaterals, at the right places."""
     pytest.importorskip("pyvista")
-    from dgarray.output import volume
+    from dgarray.output.pictures import volume
     try:
         volume.check_rendering()
     except RuntimeError as error:

@@ -8,7 +8,7 @@ from support.prisms import prism_box
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.mesh import cell_maps
+from dgarray.mesh.curved import cell_maps
 from dgarray.methods.dg.sets import bent
 from dgarray.spaces import PrismSpace
 from dgarray.stepping import STEPPERS

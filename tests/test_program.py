@@ -1,14 +1,14 @@
 """Programs: what the vocabulary of recipes records, how the interpreter performs it, what it costs, and how it reads."""
-from math import prod
 from importlib.util import find_spec
+from math import prod
 
 import numpy as np
 import pytest
-from dgarray.backends.arrays import ArrayBackend
 from grid_problems import EULER, FIRST, LAWS, MUSCL, WENO, advanced, blast, simulation
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.dg.stage_program import kind_of
 from dgarray.physics.pointwise import Pointwise
 from dgarray.program.arrays import Domain, Trace, apply, gather, product, put, recursion, reduce, stack, taken
@@ -357,8 +357,9 @@ def test_a_listing_reads_as_a_sweep():
 
 
 def test_several_shapes_on_a_gpu_run_by_array_expressions():
-    from dgarray.backends.cuda import CudaBackend
     from emulated import IdleDevice
+
+    from dgarray.backends.cuda import CudaBackend
     mesh, law = dg.rectangle(cells=2, shape="mixed"), dg.Acoustics(2)
     operator = dg.NodalDG(1).discretise(mesh, law, dg.wall, CudaBackend("float64", IdleDevice()))
     assert operator.kernels == "array"

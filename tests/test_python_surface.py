@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import dgarray as dg
 from dgarray.mesh import MeshError
-from dgarray.output import to_pyvista
+from dgarray.output.vtk import to_pyvista
 
 pytest.importorskip("matplotlib", exc_type=ImportError).use("agg")
 plt = pytest.importorskip("matplotlib.pyplot", exc_type=ImportError)

@@ -16,7 +16,7 @@ from runs import StopAfter
 
 import dgarray as dg
 from dgarray import cli
-from dgarray.output import checkpoint
+from dgarray.output.store import checkpoint
 
 SINGLE = {"threads": 1}
 

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.cases.meshes.concentric import concentric_mesh
 from runs import StopAfter
 
 import dgarray as dg
@@ -18,6 +17,7 @@ from dgarray.analysis.mirror_images import with_mirror_images
 from dgarray.analysis.ports import s_parameters
 from dgarray.analysis.scattering_cylinders import cylinder_widths
 from dgarray.analysis.surface_currents import surface_currents
+from dgarray.cases.meshes.concentric import concentric_mesh
 
 FREQUENCIES = (0.3, 0.45)
 

@@ -4,8 +4,6 @@ import importlib
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.cases.meshes.concentric import concentric_mesh
-from dgarray.cases.round_bodies import incident_wave, resonance, round_body
 from numpy.testing import assert_allclose
 from runs import run
 
@@ -13,6 +11,8 @@ import dgarray as dg
 from dgarray import cases
 from dgarray.analysis.farfield import enclosed_volume, near_to_far
 from dgarray.analysis.mirror_images import with_mirror_images
+from dgarray.cases.meshes.concentric import concentric_mesh
+from dgarray.cases.round_bodies import incident_wave, resonance, round_body
 from dgarray.mesh import MeshError
 from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.tensor_surface import TensorSurface

@@ -10,10 +10,9 @@ from burgers import Burgers
 
 import dgarray as dg
 from dgarray.methods.dg.set_operations import SetOperations
-from dgarray.methods.recipe import Fetched
-from dgarray.output import checkpoint
-from dgarray.stepping import STEPPERS
-from dgarray.stepping import step as step_of_stages
+from dgarray.methods.step_operations import Fetched
+from dgarray.output.store import checkpoint
+from dgarray.stepping import STEPPERS, step as step_of_stages
 
 DT = 0.004
 STEPS = 150
@@ -330,11 +329,10 @@ def test_a_whole_step_at_once(tmp_path, looking, monkeypatch):
 @pytest.mark.parametrize("every", [None, 7 * DT])
 def test_on_a_device(every, device, tmp_path, monkeypatch):
     """Steps as graphs, looks every 16 of them, copies that arrive later: the same as with a look at every step."""
+    from dgarray import backends
     from dgarray.backends.cuda import CudaBackend
     from dgarray.backends.cuda.dg.nodal import NodalCuda
     from dgarray.backends.cuda.dg.operations import DeviceOperations
-
-    from dgarray import backends
     get, backend = backends.get, CudaBackend("float64", device)
     monkeypatch.setattr(backends, "get", lambda name, *given: backend if name == "cupy" else get(name, *given))
     mesh = dg.rectangle(cells=2, perturb=0.1)

@@ -1,7 +1,6 @@
 """Exact references for scattering beside published values, limits, conservation laws and direct solutions."""
 import numpy as np
 import pytest
-from dgarray.cases.dielectric_slab import amplitudes
 from numpy.testing import assert_allclose
 from references import table_path
 from scipy.special import hankel2, hankel2e, jv, jve, jvp
@@ -12,6 +11,7 @@ from dgarray.analysis.layered_slabs import fresnel_coefficients
 from dgarray.analysis.partial_waves import CYLINDER, SPHERE, RadialWaves
 from dgarray.analysis.scattering_cylinders import cylinder_bistatic, cylinder_fields, cylinder_widths
 from dgarray.analysis.scattering_spheres import sphere_bistatic, sphere_cross_sections
+from dgarray.cases.dielectric_slab import amplitudes
 
 POLARISATIONS = ("TM", "TE")
 

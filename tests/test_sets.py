@@ -8,8 +8,9 @@ import dgarray as dg
 from dgarray import cases
 from dgarray.analysis.totals import totals_of_state
 from dgarray.cli import main
-from dgarray.mesh import MeshError, cell_maps, describe
-from dgarray.mesh.file_nodes import lattice
+from dgarray.mesh import MeshError, describe
+from dgarray.mesh.curved import cell_maps
+from dgarray.mesh.files.nodes import lattice
 from dgarray.methods.dg import spectrum
 from dgarray.output import open_output
 

@@ -9,7 +9,8 @@ import xarray as xr
 from parts import Together
 
 import dgarray as dg
-from dgarray.output import GridLayout, Layout, OutputError, checkpoint, open_output, store, store_of, verify
+from dgarray.output import GridLayout, Layout, OutputError, open_output, store_of, verify
+from dgarray.output.store import checkpoint, snapshots as store
 
 PARTS = 3
 

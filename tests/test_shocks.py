@@ -3,14 +3,14 @@ import json
 
 import numpy as np
 import pytest
-from dgarray.cases.common import behind_shock, l1_error
-from dgarray.cases.double_mach import shock
-from dgarray.cases.forward_step import stagnation
 from references import table, table_path
 from runs import run
 
 import dgarray as dg
 from dgarray import cases
+from dgarray.cases.common import behind_shock, l1_error
+from dgarray.cases.double_mach import shock
+from dgarray.cases.forward_step import stagnation
 from dgarray.methods.dg.stability import stability_limit
 
 

@@ -3,13 +3,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice, compiler
 from meshes import disc
 from modal_problems import agree, stage
 
 import dgarray as dg
 from dgarray import backends, cases
+from dgarray.backends.cuda import CudaBackend
 from dgarray.physics.splines import SplinePieces, normal
 
 

@@ -6,17 +6,18 @@ from math import cos, factorial, log, pi
 import meshio
 import numpy as np
 import pytest
-from dgarray.cases import disc_cavity, maxwell_cavity
-from dgarray.cases.disc_cavity import disc, to_circle
 from hybrid import SIDES, hybrid, places_of
 from references import DATA, mesh_path, nasty_path
 
 import dgarray as dg
+from dgarray.cases import disc_cavity, maxwell_cavity
+from dgarray.cases.disc_cavity import disc, to_circle
 from dgarray.cli import main
-from dgarray.mesh import MeshError, cell_maps, curved_geometry, geometry
-from dgarray.mesh.prism_nodes import prism_order
-from dgarray.mesh.split import cut
-from dgarray.mesh.split_tables import KINDS, codes, halves, tables
+from dgarray.mesh import MeshError, geometry
+from dgarray.mesh.curved import cell_maps, geometry as curved_geometry
+from dgarray.mesh.files.prism_nodes import prism_order
+from dgarray.mesh.files.split import cut
+from dgarray.mesh.files.split_tables import KINDS, codes, halves, tables
 
 QUIET = dict(backend="numpy", kernels="array", threads=1)
 

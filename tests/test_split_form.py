@@ -1,12 +1,12 @@
 """The split form of tensor-product DG: entropy and kinetic energy, conservation, kernels; logarithms of vectors."""
 import numpy as np
 import pytest
-from dgarray.backends.cpu.simd import expressions, target
 from numba import njit
 
 import cases
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cpu.simd import expressions, target
 from dgarray.physics.laws.means import logarithmic_mean
 from dgarray.physics.pointwise import Pointwise
 

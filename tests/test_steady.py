@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice, compiler
 from runs import StopAfter
 
 import dgarray as dg
 from dgarray import backends, cli
+from dgarray.backends.cuda import CudaBackend
 from dgarray.run.steady_state import EVERY, SteadyState
 from dgarray.stepping import registers, step
 

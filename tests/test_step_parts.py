@@ -3,9 +3,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda.dg.operations import DeviceOperations
 
 import dgarray as dg
+from dgarray.backends.cuda.dg.operations import DeviceOperations
 from dgarray.methods.dg.array_stages import ArrayStages
 from dgarray.methods.dg.set_operations import SetOperations
 from dgarray.methods.hermite.half_steps import HalfSteps

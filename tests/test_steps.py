@@ -3,13 +3,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dgarray.backends.cpu.dg import fused as nodal
-from dgarray.backends.cpu.shared_loop import Loop, loop_text, run_loops
-from dgarray.backends.workers import Workers
 from meshes import anywhere
 
 import dgarray as dg
 from dgarray import backends, stepping
+from dgarray.backends.cpu.dg import fused as nodal
+from dgarray.backends.cpu.shared_loop import Loop, loop_text, run_loops
+from dgarray.backends.workers import Workers
 from dgarray.methods.dg.operator import DGOperator
 from dgarray.physics.codegen import write_module
 from dgarray.run.time_loop import TimeLoop

@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from dgarray.cases import maxwell_cavity, tm_cavity
 
 import dgarray as dg
 from dgarray.analysis.surface_currents import surface_currents
+from dgarray.cases import maxwell_cavity, tm_cavity
 
 NUMPY = {"backend": "numpy", "kernels": "array"}
 

@@ -8,7 +8,7 @@ import dgarray as dg
 from dgarray import backends, cases
 from dgarray.mesh import from_arrays
 from dgarray.methods.dg.tensor_tables import are_affine
-from dgarray.output.triangles import outlines
+from dgarray.output.pictures.triangles import outlines
 from dgarray.reference import NAMED_SHAPES
 from dgarray.reference.tensor import tensor_cell
 

@@ -11,13 +11,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from dgarray.backends.cuda import CudaBackend
-from dgarray.backends.cuda.dg import tuning, variant, variant_table, variant_trials
-from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, shortlist
 from nodal_problems import of_element
 
 import dgarray as dg
 from dgarray import backends
+from dgarray.backends.cuda import CudaBackend
+from dgarray.backends.cuda.dg import tuning, variant, variant_table, variant_trials
+from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, shortlist
 from dgarray.bench import tune as analysis
 from dgarray.cli import main
 from dgarray.methods.dg.nodal import NodalTables

@@ -4,7 +4,7 @@ import pytest
 
 import dgarray as dg
 from dgarray.output.derived_fields import with_field
-from dgarray.output.picture import label
+from dgarray.output.pictures.picture import label
 
 LIGHT = 299792458.0
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.analysis.unknown_fields import unknown_at
+from dgarray.analysis.scattered_fields import unknown_at
 
 LAW = dg.Maxwell(2)
 WAVE = dg.plane_wave(LAW, (1, 0), (0, 0, 1.0), np.sin)

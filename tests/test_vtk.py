@@ -13,8 +13,8 @@ from xarray.core import indexing
 import dgarray as dg
 from dgarray.cli import main
 from dgarray.output import Layout, Store
-from dgarray.output import vtk as output
-from dgarray.output.lagrange import VTK_TYPES, Grid, node_order
+from dgarray.output.vtk import files as output
+from dgarray.output.vtk.lagrange import VTK_TYPES, Grid, node_order
 from dgarray.reference.simplex import simplex
 
 vtk = pytest.importorskip("vtk", exc_type=ImportError)
@@ -241,7 +241,7 @@ class Recorded(xr.backends.BackendArray):
 
 @pytest.mark.parametrize("suffix, reads", [(".vtkhdf", 3), (".vtu", 1)])
 def test_a_lazy_field_is_read_one_snapshot_at_a_time(tmp_path, monkeypatch, suffix, reads):
-    monkeypatch.setattr("dgarray.output.lagrange.BLOCK_VALUES", 25)
+    monkeypatch.setattr("dgarray.output.vtk.lagrange.BLOCK_VALUES", 25)
     ds = run(2, 3, (0.0, 0.5, 1.0))
     source = Recorded(ds.u.values)
     lazy = ds.assign(u=(ds.u.dims, indexing.LazilyIndexedArray(source)))

@@ -1,9 +1,9 @@
 """The GPU backend: CuPy arrays, CUDA C and numba.cuda kernels generated for the law, order and dtype of the run."""
-from ...methods.dg.linear_limiter import LinearLimiterTables
+from ...methods.dg.limiters.linear import LinearLimiterTables
 from ...methods.dg.set_operations import SetOperations, TensorOperations
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
-from ...system_memory import host_free
+from ...support.system_memory import host_free
 from ..arrays import ArrayBackend
 from .dg.modal import ModalCuda
 from .dg.nodal import NodalCuda

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgarray.mesh import Mesh, from_arrays
 from dgarray.mesh.memory import check_room
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 CORE = 0.5             # half a side of the square or cube in the middle, over the radius of the layer that it is in
 ROUND = {2: 0.3, 3: 0.2}          # how far its sides bulge; at 1/2 and 1/3 corners are as far from the centre as sides

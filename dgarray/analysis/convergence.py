@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..keywords import keywords
+from ..support.keywords import keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

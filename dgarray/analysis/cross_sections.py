@@ -13,12 +13,12 @@ import xarray as xr
 
 from ..physics.laws.law import cross, dot
 from ..physics.pointwise import at_points
-from ..wording import choose
+from ..support.wording import choose
 from .closed_surface import ClosedSurface
 from .farfield import variables_of
 from .mirror_images import sign_of
-from .record_ends import warn_of_rest
 from .record_use import check_surface, check_wave, check_wave_outside, known, place, refuse_windows, times_length
+from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,11 +15,11 @@ import xarray as xr
 from ..physics.boundary import pec
 from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
-from ..wording import choose
+from ..support.wording import choose
 from .closed_surface import ClosedSurface, check_fields
-from .record_ends import warn_of_rest
 from .record_use import UNITLESS, check_surface, medium_outside, times_length
 from .scattering_spheres import sphere_bistatic
+from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

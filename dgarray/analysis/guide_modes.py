@@ -26,7 +26,7 @@ from scipy.sparse.linalg import spsolve
 from ..physics.boundary import pec
 from ..physics.pointwise import components
 from ..physics.trace import call
-from ..wording import choose, plural
+from ..support.wording import choose, plural
 from .guide_sections import Section, medium_at, refuse_law, section_of
 from .section_elements import SectionElements
 

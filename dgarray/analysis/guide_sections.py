@@ -5,15 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh.cell_maps import geometry_cell
-from ..mesh.extrude import AROUND, ends, face_positions, kinds
+from ..mesh.absorbing.extrude import AROUND, ends, face_positions, kinds
+from ..mesh.curved.cell_maps import geometry_cell
 from ..mesh.interfaces import must_be_even, other_side
 from ..mesh.mesh import Mesh, build
 from ..physics.boundary import pec
 from ..physics.boundary_checks import face_places, parameter_at, shown_at
 from ..physics.laws.law import argument
 from ..reference import SHAPES
-from ..wording import choose
+from ..support.wording import choose
 from .record_origin import at_boundaries, faces_in_layers, named
 
 WALLS = "pec", "pmc"

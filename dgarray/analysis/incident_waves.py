@@ -9,7 +9,7 @@ from ..physics.boundary_checks import grid_places
 from ..physics.declared import declared
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points
-from .unknown_fields import conditions
+from .scattered_fields import conditions
 
 PLACES = 24                 # of the faces of a condition, at which its wave is looked at
 SAMPLES = 1 << 12           # in time over a run; where its mean asks for more, at most

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..physics.boundary import pec
-from ..wording import plural
+from ..support.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

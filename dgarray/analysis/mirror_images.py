@@ -9,7 +9,7 @@ import xarray as xr
 
 from ..physics.laws.maxwell import FIELDS
 from ..spaces.surface import AXES
-from ..wording import choose
+from ..support.wording import choose
 from .record_origin import MIRRORS, named
 from .record_use import known, place, refuse_other_laws
 

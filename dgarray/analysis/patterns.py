@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures import figure_and_axes, finished, need_matplotlib
-from ..wording import choose, plural
+from ..support.figures import figure_and_axes, finished, need_matplotlib
+from ..support.wording import choose, plural
 from .farfield import AXES, PLANES, cross_section
 
 if TYPE_CHECKING:

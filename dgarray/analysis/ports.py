@@ -15,17 +15,17 @@ import xarray as xr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..keywords import Keywords
 from ..mesh.interfaces import other_side
 from ..physics.boundary import pec
 from ..physics.laws.law import shown
-from ..wording import choose
+from ..support.keywords import Keywords
+from ..support.wording import choose
 from .closed_surface import RecordedSurface
 from .guide_modes import Mode, modes
 from .guide_sections import check_wall
-from .record_ends import warn_of_rest
 from .record_origin import MIRRORS, closed_behind, named, walls_of
 from .record_use import known, place, refuse_layers
+from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:
     from ..mesh import Mesh

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keywords import Keywords
 from ..spaces.parts import AXES
-from ..wording import plural
+from ..support.keywords import Keywords
+from ..support.wording import plural
 from .record_layout import Series
 from .sampling import at_nodes, at_points, choice, on_boundary, refuse_far_outside, units
 

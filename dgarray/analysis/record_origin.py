@@ -17,7 +17,7 @@ import json
 
 import numpy as np
 
-from ..mesh.extrude import among, edges_of, ends, kinds as kinds_of_faces
+from ..mesh.absorbing.extrude import among, edges_of, ends, kinds as kinds_of_faces
 from ..mesh.interfaces import other_side
 from ..methods.dg.sets import numbers_by_region
 from ..physics.boundary import pec, pmc, pressure_release, wall
@@ -25,7 +25,7 @@ from ..physics.boundary_checks import face_places, parameter_at
 from ..physics.laws.acoustics import Acoustics
 from ..physics.laws.law import argument, shown
 from ..physics.laws.maxwell import Maxwell
-from .unknown_fields import connected
+from .scattered_fields import connected
 
 ATTRIBUTES = "law", "medium", "eps_units", "outside", "mirrors", "walls", "behind"
 MIRRORS = {"pec": pec, "pmc": pmc, "hard": wall, "soft": pressure_release}

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..keywords import keywords
 from ..physics.laws.euler import Euler
 from ..physics.laws.law import dot
 from ..physics.laws.two_fluid import TwoFluid
+from ..support.keywords import keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from ..mesh.cell_maps import extent
+from ..mesh.curved.cell_maps import extent
 from ..physics.laws.units import all_axes
 from ..spaces.parts import AXES, face_rows
-from ..wording import choose
+from ..support.wording import choose
 from .interface_states import flux_states
 from .record_layout import Fixed
 from .record_origin import faces_in_layers, origin_of
-from .unknown_fields import unknown_at
+from .scattered_fields import unknown_at
 
 TAKEN = ("time", "frequency", "time_span", "bound", "largest", "areas", "variable")  # names that every record keeps for itself
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from ..wording import choose
+from ..support.wording import choose
 from .layered_media import finite_numbers, layered_body
 from .partial_waves import CYLINDER, RadialWaves, layers_of, number_of_terms, scattered_waves
 

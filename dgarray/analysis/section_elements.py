@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..reference import quadrature
 from ..reference.quadrature import product
 from ..spaces import TensorSpace, polynomial_space

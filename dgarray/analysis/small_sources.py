@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..physics.laws.law import shown
 from ..spaces.parts import of_places
 from .totals import summed

@@ -11,8 +11,8 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
-from .record_ends import warn_of_rest
 from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
+from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import backends
-from ..array_memory import held
 from ..mesh import Grid, box, pml, rectangle
 from ..methods import FiniteVolume, Hermite, ModalDG, NodalDG, TensorDG
 from ..methods.finite_volume.method import Strang
@@ -17,7 +16,8 @@ from ..physics.boundary import pec, wall
 from ..physics.fluxes import hllc, hlld, ranocha, rusanov
 from ..physics.laws import MHD, Acoustics, Advection, Euler, Maxwell
 from ..stepping import LSRK54, RK4, SSP54, Taylor
-from ..wording import choose
+from ..support.array_memory import held
+from ..support.wording import choose
 from .attempts import Attempts, rounded
 from .busy import load, remarks
 from .machine import machine

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 
-from ..atomic_write import written
 from ..backends import gpu
+from ..support.atomic_write import written
 from .contact_steps import ANY, STEPS, TOOLS
 from .gpu_wheels import PACKAGES, ROOT, missing
 

@@ -9,7 +9,6 @@ from time import perf_counter
 import numpy as np
 
 from .. import backends
-from ..array_memory import held
 from ..backends.arrays import ArrayBackend
 from ..backends.cuda import CudaBackend
 from ..backends.cuda.ceilings import ceilings
@@ -20,7 +19,8 @@ from ..methods import NodalDG
 from ..physics.boundary import pec
 from ..physics.laws import Maxwell
 from ..stepping import LSRK54, stages
-from ..wording import choose
+from ..support.array_memory import held
+from ..support.wording import choose
 from . import cpu as host_rows
 from .attempts import Attempts, DeviceLost, rounded
 from .cpu import row

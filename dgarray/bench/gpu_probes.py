@@ -16,9 +16,9 @@ import sys
 
 import numpy as np
 
-from ..atomic_write import write_json
 from ..backends import gpu
 from ..physics.codegen import write_module
+from ..support.atomic_write import write_json
 from .attempts import rounded
 from .machine import driver_release, installed, processor, revision, wheels
 

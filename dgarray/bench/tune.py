@@ -16,7 +16,7 @@ from ..physics.boundary import pec, wall
 from ..physics.fluxes import upwind
 from ..physics.laws import Acoustics, Advection, Maxwell
 from ..stepping import SSP22
-from ..wording import choose
+from ..support.wording import choose
 from .roofline import bound, cost
 
 PROBLEMS = {"maxwell-3d": (Maxwell(3), pec), "maxwell-2d": (Maxwell(2), pec),

@@ -2,7 +2,7 @@
 import sys
 from types import SimpleNamespace
 
-from ..wording import choose
+from ..support.wording import choose
 from .json_files import check_json, write_json
 from .log import tell
 from .run_commands import orders, simulation

@@ -1,5 +1,5 @@
 """Completion of commands, options, cases and files in a shell, by the library shtab."""
-from ..wording import choose
+from ..support.wording import choose
 from .case_texts import files
 
 SHELLS = "bash", "zsh"

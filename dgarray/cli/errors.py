@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from .. import backends, cases
-from ..keywords import alias, keywords_of
 from ..output import OutputError
 from ..run.failure import SolutionError
 from ..run.run import IN_ERROR
-from ..wording import nearest
+from ..support.keywords import alias, keywords_of
+from ..support.wording import nearest
 
 FAILED, BAD_INPUT, BAD_SOLUTION = 1, 2, 3
 # Errors of the operating system: disk full, no permission.

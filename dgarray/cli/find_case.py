@@ -3,7 +3,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from ..wording import nearest
+from ..support.wording import nearest
 from .case_texts import files
 
 

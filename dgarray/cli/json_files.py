@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
-from .. import atomic_write
+from ..support import atomic_write
 
 
 @contextmanager

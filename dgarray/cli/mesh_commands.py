@@ -3,7 +3,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from ..wording import plural
+from ..support.wording import plural
 
 
 def cut_mesh(options):

@@ -7,7 +7,7 @@ def show_info(options):
     path = Path(options.path)
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
-    from ..mesh.store import is_mesh_store
+    from ..mesh.files.store import is_mesh_store
     if path.is_dir() and not is_mesh_store(path):
         if options.split:
             raise ValueError(f"--split is for mesh files; {path} is a folder")
@@ -83,7 +83,7 @@ def export_output(options):
 
 
 def open_output(path):
-    from ..mesh.store import is_mesh_store
+    from ..mesh.files.store import is_mesh_store
     from ..output import DamagedError, open_output
     if_output(path)
     if is_mesh_store(path):

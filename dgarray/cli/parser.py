@@ -10,8 +10,8 @@ import warnings
 from contextlib import contextmanager, redirect_stdout
 from functools import cache
 
-from ..launched import processes
-from ..wording import nearest
+from ..support.launched import processes
+from ..support.wording import nearest
 from . import bench_commands, list_command, mesh_commands, output_commands, run_commands
 from .json_files import json_alone
 from .log import log_file, tell

@@ -4,7 +4,7 @@ import inspect
 from contextlib import suppress
 from numbers import Real
 
-from ..wording import choose
+from ..support.wording import choose
 from .find_case import called, find_case
 from .json_files import check_json, write_json
 from .log import tell

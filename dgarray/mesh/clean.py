@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..reference.shapes import SHAPES, shape_of
-from ..wording import plural
+from ..support.wording import plural
 from . import geometry, interfaces
 from .errors import TO_SPLIT, MeshError
 from .faces import find_faces

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..wording import choose
+from ..support.wording import choose
 from .errors import MeshError
 from .faces import Neighbours, keys
 from .interfaces import must_be_even, other_side

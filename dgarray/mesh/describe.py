@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..wording import plural
-from .cell_maps import extent
+from ..support.wording import plural
 from .checks import components
+from .curved.cell_maps import extent
 from .geometry import longest_edges
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..reference.shapes import shape_of
-from .cell_maps import map_order
+from .curved.cell_maps import map_order
 
 
 class Elements(NamedTuple):

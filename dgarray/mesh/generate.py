@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keywords import keywords
 from ..reference.shapes import NAMED_SHAPES, SHAPES
-from ..wording import nearest, plural
+from ..support.keywords import keywords
+from ..support.wording import nearest, plural
 from .errors import MeshError
 from .faces import all_faces, together
 from .geometry import are_valid

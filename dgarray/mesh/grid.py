@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..html_table import table
-from ..keywords import Keywords
+from ..support.html_table import table
+from ..support.keywords import Keywords
 from . import grid_picture
 from .errors import MeshError
 from .generate import SIDES, per_axis

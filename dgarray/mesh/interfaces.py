@@ -3,7 +3,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..wording import choose
+from ..support.wording import choose
 from .errors import MeshError
 from .faces import face_points
 from .geometry import area_vectors

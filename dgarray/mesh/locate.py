@@ -1,8 +1,8 @@
 """Which element of a mesh holds a point, and where in it."""
 import numpy as np
 
+from .curved.inverse_maps import inverse_maps
 from .elements import Elements
-from .inverse_maps import inverse_maps
 
 # Point-candidate pairs examined at once.
 BLOCK_PAIRS = 200_000

@@ -1,5 +1,5 @@
 """Check the memory that a mesh needs before it is made."""
-from ..system_memory import host_free
+from ..support.system_memory import host_free
 from .errors import MeshError
 
 # Bytes that a cell takes at the peak while a mesh is built, by dimension: measured by tracemalloc, and held by tests. First

@@ -8,25 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..reference.shapes import shape_of
-from ..wording import plural
-from . import (
-    checks,
-    clean,
-    curve_checks,
-    curves,
-    cuts,
-    hanging,
-    interfaces as inner_faces,
-    mapping,
-    naming,
-    periodic,
-    picture,
-    refinement,
-)
+from ..support.wording import plural
+from . import checks, clean, cuts, interfaces as inner_faces, periodic, picture, regions as naming
+from .curved import boundary_curves as curves, checks as curve_checks, mapping
 from .errors import MeshError, MeshWarning
 from .faces import Neighbours, connect
 from .locality import hilbert_order
 from .mesh_data import MeshData
+from .refine import hanging, refinement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,11 +45,11 @@ class Mesh(MeshData):
     glued        (pair, 4) rows (cell, local face, other cell, its local face) of the periodic faces
     periods      (name, other name, translation) of each periodic pair
     share        of a part of a mesh: what it has of the whole, a `dgarray.mesh.partition.Share`; None for a whole mesh
-    hanging      the faces that meet smaller ones, a `dgarray.mesh.hanging.Hanging`
+    hanging      the faces that meet smaller ones, a `dgarray.mesh.refine.hanging.Hanging`
     geometry_nodes  (cell, node, dim) points through which the polynomial maps of curved cells go, at the nodes of the reference
-                 cell `dgarray.mesh.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
+                 cell `dgarray.mesh.curved.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
     owner        (cell,) the part of each cell of a mesh that `write_mesh` has cut; None
-    layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.layers`; `pml` makes them
+    layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.absorbing.layers`; `pml` makes them
 
     join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
@@ -159,7 +148,8 @@ class Mesh(MeshData):
 
         function   where points of the boundary go: takes x, a tuple of coordinate arrays (point,), and returns such a tuple
         boundary   the name of a boundary, or several in a tuple; by default all faces without a neighbour
-        The move of the boundary's points is blended into the cells that touch it, see `dgarray.mesh.curves`; all others stay.
+        The move of the boundary's points is blended into the cells that touch it, see
+        `dgarray.mesh.curved.boundary_curves`; all others stay.
 
             disc = square.curved(3, lambda x: (x[0] / np.hypot(*x), x[1] / np.hypot(*x)))
 
@@ -249,7 +239,7 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
     elements   (cell,) position of each cell among all elements of the file, from 1, for messages
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
-    geometry_nodes  (cell, node, dim) of curved cells, at the nodes of `dgarray.mesh.cell_maps.geometry_cell`; those at the
+    geometry_nodes  (cell, node, dim) of curved cells, at nodes of `dgarray.mesh.curved.cell_maps.geometry_cell`; those at the
                corners are replaced by the points
     Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, concave or twisted
     cells, curved cells where det dx/dr is not positive or which differ from a neighbour on the face between them, faces with

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..html_table import table
 from ..reference.shapes import shape_of
-from ..wording import nearest, plural
-from . import cell_maps, curved_geometry, geometry, hanging
+from ..support.html_table import table
+from ..support.wording import nearest, plural
+from . import geometry
+from .curved import cell_maps, geometry as curved_geometry
 from .describe import names as names_in, sizes
 from .errors import MeshError
 from .faces import Neighbours, centres, face_points, find_faces
 from .partition import Share
+from .refine import hanging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

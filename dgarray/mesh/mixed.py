@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..reference.shapes import NAMED_SHAPES, SHAPES
-from ..wording import plural
-from . import cell_maps, checks, clean, curve_checks, interfaces as inner_faces, mapping, periodic, refine_mixed
+from ..support.wording import plural
+from . import checks, clean, interfaces as inner_faces, periodic
+from .curved import cell_maps, checks as curve_checks, mapping
 from .cuts import must_be_uncut
 from .elements import Elements
 from .errors import MeshError, MeshWarning
@@ -18,6 +19,7 @@ from .faces import Neighbours, connect, face_points, find_faces, pairs, together
 from .locality import hilbert_order
 from .memory import check_room
 from .mesh import Mesh
+from .refine import several_shapes as refine_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

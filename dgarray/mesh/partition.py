@@ -18,8 +18,8 @@ from scipy.sparse import coo_array
 
 from .errors import MeshError
 from .faces import Neighbours
-from .hanging import Hanging
 from .neighbourhood import BEYOND, Neighbourhood, with_near
+from .refine.hanging import Hanging
 
 COSTS = 8           # METIS takes whole numbers: that of the cheapest cell
 LARGEST = 1000      # how many times as much another cell costs at most

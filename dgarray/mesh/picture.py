@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..figures import figure_and_axes, finished
-from ..wording import choose, plural
-from . import cell_maps
-from .curved_parts import LINES, edge_lines
+from ..support.figures import figure_and_axes, finished
+from ..support.wording import choose, plural
+from .curved import cell_maps
+from .curved.parts import LINES, edge_lines
 from .errors import MeshError
 
 UNNAMED = "without a name"

@@ -9,7 +9,7 @@ class ArrayOperator(Operator):
     """An operator whose state is one array. Its plain form is q (variable, row, place); on the backend the state has the layout
     that the `operations` choose.
 
-    operations   a `dgarray.methods.recipe.Recipe` on the backend: what a step computes
+    operations   a `dgarray.methods.step_operations.Recipe` on the backend: what a step computes
     tables       matrices, metrics and index lists, from which the operations are made"""
 
     one = True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..physics.pointwise import at_points, written_at
-from ..wording import choose
+from ..support.wording import choose
 from .operator import Operator
 
 if TYPE_CHECKING:

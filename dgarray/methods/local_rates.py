@@ -7,8 +7,8 @@ from ..physics.laws.law import argument
 from ..physics.linear_response import polarisation
 from ..physics.pointwise import Pointwise
 from ..physics.trace import call
+from .dg.auxiliary_sets import speeds_of_layers
 from .dg.boundary_setup import parameters_on
-from .dg.internal_sets import speeds_of_layers
 from .dg.sets import numbers_by_region
 
 SHORTER = 0.5          # a step that is shorter than this share of that of the waves is not theirs

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import inf
 
-from ..html_table import table
-from ..keywords import Keywords
 from ..physics.capacity import check_factors
 from ..physics.laws.law import shown
 from ..spaces import GridSpace
 from ..stepping import Stage
+from ..support.html_table import table
+from ..support.keywords import Keywords
 from .problem import Problem
 
 if TYPE_CHECKING:

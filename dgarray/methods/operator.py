@@ -14,7 +14,7 @@ import numpy as np
 
 from .check import Check
 from .operation import Operation, listed
-from .recipe import Fetched
+from .step_operations import Fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,8 +45,8 @@ class Operator:
     tables             the sizes of the problem;  program(name, *options): the program of its "stage", as the functions of
                        `dgarray.methods.dg.stage_program`: the roofline model adds it up; None: there is no count
     own                which of the places of `here` are this process's own, (place,); None: all
-    halo               what renews the copies of other parts' rows of a grid within a step, a `dgarray.methods.halo.Halo`;
-                       None: nothing does
+    halo               what renews the copies of other parts' rows of a grid within a step, see
+                       `dgarray.methods.row_exchange`; None: nothing does
     one                whether plain arrays are one array, of the name q in `unknowns`, and not a dict
     writes             whether this process writes the files of a run: of several, one does"""
 

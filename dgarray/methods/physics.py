@@ -24,7 +24,7 @@ class Physics:
     parameters: {name: number} of the law, None for one that varies in space
     state: the inputs of functions of a state, as `dgarray.physics.pointwise.Pointwise` takes them;  sources: {role: function}
     moving: number of the law's variables;  variables: of these and the internal ones, which follow them;  flowing: of the first
-    ones, which have a flux: the law's and those that its flux carries along, see `dgarray.physics.internal.Internal`
+    ones, which have a flux: the law's and those that its flux carries along, see `dgarray.physics.auxiliary_variables.Internal`
     carried, moved: as there, moved in full
 
     In the functions q, l, r are states (l, r: left and right of a face), n is a unit normal that points from left to right, and

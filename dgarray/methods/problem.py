@@ -8,7 +8,7 @@ from ..physics.boundary import Sponge, refuse_factory
 from ..physics.declared import declared
 from ..physics.laws.law import Law, argument, check_bounds, shown
 from ..physics.trace import call
-from ..wording import choose
+from ..support.wording import choose
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,16 +1,16 @@
 """The result of a run: labelled datasets, zarr stores, checkpoints, the accessor `ds.dg` and pictures."""
-from dgarray.atomic_write import OutputError
 from dgarray.output.accessor import Accessor
-from dgarray.output.checksums import DamagedError
 from dgarray.output.dataset import RESERVED, Layout, dataset
 from dgarray.output.grid_accessor import GridAccessor, accessor_of
 from dgarray.output.grid_layout import GRID_RESERVED, GridLayout
-from dgarray.output.live import Live
 from dgarray.output.mixed_accessor import MixedAccessor, accessor_of_tree
-from dgarray.output.store import Store, check_path, open_store
+from dgarray.output.pictures.live import Live
+from dgarray.output.store.checksums import DamagedError
+from dgarray.output.store.snapshots import Store, check_path, open_store
+from dgarray.output.store.verify import verify
 from dgarray.output.tree_accessor import TreeAccessor
-from dgarray.output.verify import verify
 from dgarray.output.zones import ZonedLayout, open_output, store_of
+from dgarray.support.atomic_write import OutputError
 
 __all__ = ["GRID_RESERVED", "RESERVED", "Accessor", "DamagedError", "GridAccessor", "GridLayout", "Layout", "Live",
            "MixedAccessor", "OutputError", "Store", "TreeAccessor", "ZonedLayout", "accessor_of", "accessor_of_tree",

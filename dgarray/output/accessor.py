@@ -9,14 +9,22 @@ import numpy as np
 
 from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
-from dgarray.output import post
+from dgarray.output import evaluation as post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import refuse_derived, with_field
-from dgarray.output.joined import check_attributes, check_cells, check_mesh, check_nodes, check_once, check_one_run, on_one_mesh
-from dgarray.output.verify import naming_damage
+from dgarray.output.joined_runs import (
+    check_attributes,
+    check_cells,
+    check_mesh,
+    check_nodes,
+    check_once,
+    check_one_run,
+    on_one_mesh,
+)
+from dgarray.output.store.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
-from dgarray.wording import choose, plural
+from dgarray.support.wording import choose, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,7 +253,7 @@ class Accessor:
         path: `.vtkhdf` holds all snapshots and the mesh once, `.vtu` one snapshot (the last, if time is None)
         Cell data: region, cell_number, and boundary, which numbers the names in the field data `boundary_names`.
         Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
-        from dgarray.output.vtk import export
+        from dgarray.output.vtk.files import export
 
         return export(self._ds, path, variables, time, overwrite)
 
@@ -258,7 +266,7 @@ class Accessor:
         variables   name, or several, of nodal fields; by default all
         time        index (int) or time (float) of the snapshot, by default the last
         Raises ValueError for an unknown variable or time, ImportError without PyVista."""
-        from dgarray.output.to_pyvista import cells
+        from dgarray.output.vtk.to_pyvista import cells
 
         return cells(self._ds, variables, time)
 
@@ -284,7 +292,7 @@ class Accessor:
         slice="z=0.5", surface="boundary", with a path dpi=300, and more: see `output.plot.draw`
         Returns the axes, in 3D without a single slice a PyVista plotter (`.show()`), with a path the path.
         Raises ValueError for an unknown variable, time, plane, boundary or record, ImportError without the library."""
-        from dgarray.output import curves, plot
+        from dgarray.output.pictures import plot, record_curves as curves
 
         if record is not None or spectrum:
             if record is None:
@@ -303,7 +311,7 @@ class Accessor:
         path:    file to write, .gif, .mp4 or .webp; None for a matplotlib animation (in a notebook `HTML(it.to_jshtml())`)
         fps:     snapshots per second; options: as in `plot`
         Returns the path or the animation. Raises ValueError as `plot` and for another suffix, ImportError without ffmpeg."""
-        from dgarray.output import movie
+        from dgarray.output.pictures import movie
 
         if path is None:
             return movie.animation(self._ds, variable, fps, **options)

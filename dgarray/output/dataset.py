@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import xarray as xr
 
-from dgarray.mesh import cell_maps
+from dgarray.mesh.curved import cell_maps
 from dgarray.reference import reference_cell, shape_of
 
 AXES = ("x", "y", "z")

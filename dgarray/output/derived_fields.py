@@ -5,10 +5,10 @@ from itertools import chain
 import numpy as np
 import xarray as xr
 
-from dgarray.output.continuous import mean_gradient
-from dgarray.output.post import quotient
+from dgarray.output.evaluation import quotient
+from dgarray.output.pictures.continuous import mean_gradient
 from dgarray.physics import laws
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 FROM = "computed_from"          # attribute of a field: names of those that it is computed from, point by point
 PRIMITIVE = {"p": "pressure", **{name: f"velocity, {axis} component" for name, axis in zip("uvw", "xyz")}}

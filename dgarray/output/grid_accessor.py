@@ -13,10 +13,10 @@ from dgarray.mesh import Grid
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
+from dgarray.output.evaluation import by_snapshot
 from dgarray.output.grid_layout import SUFFIX
-from dgarray.output.joined import check_one_run
-from dgarray.output.post import by_snapshot
-from dgarray.output.verify import naming_damage
+from dgarray.output.joined_runs import check_one_run
+from dgarray.output.store.verify import naming_damage
 from dgarray.spaces import GridSpace, grid_norms
 
 if TYPE_CHECKING:
@@ -182,14 +182,14 @@ class GridAccessor(Accessor):
         path: `.vtkhdf` holds all snapshots, `.vti` one (the last, if time is None); periodic axes get their first nodes again
         at the end
         Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
-        from dgarray.output.grid_vtk import export
+        from dgarray.output.vtk.grids import export
 
         return export(self._ds, path, variables, time, overwrite)
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.ImageData: values at its points, of finite volumes at its cells; arguments and errors as of
         `Accessor.to_pyvista`."""
-        from dgarray.output.to_pyvista import image
+        from dgarray.output.vtk.to_pyvista import image
 
         return image(self._ds, variables, time)
 

@@ -9,12 +9,12 @@ import xarray as xr
 
 from dgarray.mesh import Grid
 from dgarray.output.dataset import naming
+from dgarray.output.evaluation import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
 from dgarray.output.grid_layout import SUFFIX, exponents
-from dgarray.output.post import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
 from dgarray.output.slices import TOLERANCE, parse
 from dgarray.output.surface import PLACES
 from dgarray.spaces.interpolant import along, ends, interpolant
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@ import numpy as np
 import xarray as xr
 
 from dgarray.mesh.locate import Locator
+from dgarray.output.cf_flags import joined_flags
 from dgarray.output.dataset import LOCATIONS
-from dgarray.output.flags import joined_flags
 from dgarray.output.slices import Missed, cut, missed, order_of, parse
 
 

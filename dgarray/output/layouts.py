@@ -52,10 +52,10 @@ def _elements(path, space, law, t, values, variable, first, bad):
         fields = {name: field.T[None] for name, field in zip(law.variables, values[:, :rows, some])}
         found.append(layout.dataset([t], fields).assign({mark: ("element", np.isin(some, bad).astype("int32"))}))
     if path.suffix == ".vtu":
-        from .vtk import export
+        from .vtk.files import export
         export(found, path, overwrite=True)
     else:
-        from .plot import plot
+        from .pictures.plot import plot
         plot(found if len(found) > 1 else found[0], variable, -1, path, mesh=True)
 
 
@@ -67,7 +67,7 @@ def _grid(path, space, law, t, values, variable, first, bad):
         name = "bad" if "bad" not in law.variables else "bad_nodes"
         ds.assign({name: (ds.dg.axes[::-1], marks.astype("int32"))}).dg.to_vtk(path, overwrite=True)
     else:
-        from .plot import plot
+        from .pictures.plot import plot
         plot(ds, variable, -1, path)
 
 

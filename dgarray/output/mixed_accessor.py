@@ -8,13 +8,13 @@ import numpy as np
 import xarray as xr
 
 from dgarray.output.accessor import Accessor
-from dgarray.output.flags import joined_flags
+from dgarray.output.cf_flags import joined_flags
 from dgarray.output.joined_slices import cut_all
 from dgarray.output.surface import boundaries
 from dgarray.output.tree_accessor import JOIN, TreeAccessor
 from dgarray.output.ugrid import joined
-from dgarray.output.vtk import export
-from dgarray.wording import choose
+from dgarray.output.vtk.files import export
+from dgarray.support.wording import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,7 +199,7 @@ class MixedAccessor:
         """Draw a field, or a record, as `Accessor.plot`, with one range of colours for all zones."""
         if record is not None or spectrum:
             return self._holder(record).dg.plot(variable, time, ax, path, record, spectrum, **options)
-        from dgarray.output import plot
+        from dgarray.output.pictures import plot
 
         if path is None:
             return plot.draw(self.datasets(time), variable, -1, ax, **options)
@@ -209,7 +209,7 @@ class MixedAccessor:
 
     def animate(self, variable: str, path: str | PathLike | None = None, fps: float = 10, **options: Any) -> Any:
         """A movie of all snapshots with one range of colours, as `Accessor.animate`."""
-        from dgarray.output import movie
+        from dgarray.output.pictures import movie
 
         if path is None:
             return movie.animation(self.datasets(), variable, fps, **options)
@@ -217,7 +217,7 @@ class MixedAccessor:
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.UnstructuredGrid of cells of several shapes, as `Accessor.to_pyvista`."""
-        from dgarray.output.to_pyvista import cells
+        from dgarray.output.vtk.to_pyvista import cells
 
         return cells(self.datasets(), variables, time)
 

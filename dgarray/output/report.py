@@ -2,7 +2,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from ..wording import plural
+from ..support.wording import plural
 
 
 def summary(report, roofline=""):

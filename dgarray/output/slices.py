@@ -11,11 +11,11 @@ interpolate. Curved cells are cut into small straight ones first, whose shape th
 import numpy as np
 import xarray as xr
 
-from dgarray.mesh.curved_parts import parted
+from dgarray.mesh.curved.parts import parted
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
-from dgarray.output.post import Evaluation, at_time, labelled
+from dgarray.output.evaluation import Evaluation, at_time, labelled
 from dgarray.reference.simplex import simplex
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12

@@ -6,12 +6,12 @@ import xarray as xr
 
 from dgarray.analysis.record_origin import ATTRIBUTES, origin_of_text
 from dgarray.output.dataset import RESERVED, naming, variables_of
+from dgarray.output.evaluation import at_time, by_snapshot
 from dgarray.output.grid_layout import SUFFIX
-from dgarray.output.post import at_time, by_snapshot
 from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.spaces.prism_surface import PrismSurface
 from dgarray.spaces.tensor_surface import TensorSurface
-from dgarray.wording import choose
+from dgarray.support.wording import choose
 
 LAYOUT = ("dim", "order", "nodes")
 OF_BOUNDARY = ("boundary", "field", "incident", "window", *ATTRIBUTES)          # of a record

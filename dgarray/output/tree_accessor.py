@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgarray.mesh import cell_maps
+from dgarray.mesh.curved import cell_maps
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import Layout
-from dgarray.output.joined import on_one_mesh
+from dgarray.output.joined_runs import on_one_mesh
+from dgarray.output.store.verify import naming_damage
 from dgarray.output.surface import boundaries, regions
-from dgarray.output.verify import naming_damage
 
 if TYPE_CHECKING:
     import xarray as xr

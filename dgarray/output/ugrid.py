@@ -5,10 +5,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from dgarray.mesh import cell_maps
-from dgarray.mesh.curved_parts import unique_places
-from dgarray.output.post import at_time, by_snapshot, labelled, whole_number
-from dgarray.output.triangles import lattice
+from dgarray.mesh.curved import cell_maps
+from dgarray.mesh.curved.parts import unique_places
+from dgarray.output.evaluation import at_time, by_snapshot, labelled, whole_number
+from dgarray.output.pictures.triangles import lattice
 from dgarray.reference import quadrature
 from dgarray.reference.tensor import tensor_cell
 

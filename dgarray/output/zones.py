@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from dgarray.atomic_write import OutputError
-from dgarray.output.files import groups
-from dgarray.output.store import Arrivals, Store, make_room, open_store
+from dgarray.output.store.files import groups
+from dgarray.output.store.snapshots import Arrivals, Store, make_room, open_store
+from dgarray.support.atomic_write import OutputError
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..keywords import Keywords, keywords
-from ..wording import choose
+from ..support.keywords import Keywords, keywords
+from ..support.wording import choose
 from .boundary_checks import all_checks, check_normal, check_state
 from .declared import declared
 from .derivative import derivative

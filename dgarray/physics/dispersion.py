@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..keywords import keywords
+from ..support.keywords import keywords
 from .frequency_ranges import ROUNDING, gains, loss_frequencies, runs, said, zeros
 
 if TYPE_CHECKING:

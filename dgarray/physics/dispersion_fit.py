@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
-from ..keywords import keywords
+from ..support.keywords import keywords
 from .dispersion import Dispersion, Drude, Lorentz, Poles, Relaxation, real
 from .frequency_ranges import gains, loss_frequencies
 

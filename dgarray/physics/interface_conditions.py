@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..wording import choose
+from ..support.wording import choose
 from .boundary import linear, maker, need, state_function, state_of
 from .boundary_checks import check_state, face_places, shown_at, values
 from .dispersion import Dispersion

@@ -8,7 +8,7 @@ with its own fields, so that walls, media and sources are what they are elsewher
 
     C dq/dt + div F = sum_k w_k + source,    dw_k/dt = sigma_k d_k F_k - (alpha + sigma_k) w_k :
 
-w_k is carried along with a(n) = -sigma_k n_k e_k, see `dgarray.physics.internal.Internal`.  Its components that no flux along
+w_k is carried along with a(n) = -sigma_k n_k e_k, see `dgarray.physics.auxiliary_variables`.  Its components that no flux along
 e_k moves are 0 and left out: of E and H those along k, of v those across.  Which ones, traces of the law and of the numerical
 flux show, whose dissipation may move more.  In DG d_k F_k has its share of the jumps at faces, too.  So in cells along the axes
 the discrete equations are those of the inside, stretched: this keeps waves along edges of a layer from growing, where
@@ -18,7 +18,7 @@ Roden & Gedney 2000; Komatitsch & Martin 2007.
 """
 from functools import partial
 
-from .internal import Internal
+from .auxiliary_variables import Internal
 from .stretched_coordinates import parameters_of
 
 

@@ -15,9 +15,9 @@ Taflove & Hagness 2005, chapter 9.
 """
 from typing import NamedTuple
 
+from .auxiliary_variables import Internal
 from .capacity import diagonal
 from .dispersion import Relaxation, Resonance
-from .internal import Internal
 
 
 def polarisation(term, high):

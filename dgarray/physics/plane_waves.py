@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..wording import choose, plural
+from ..support.wording import choose, plural
 from .boundary import acoustic, maker, marked
 from .boundary_checks import check_medium
 from .laws.law import argument, check_bounds, cross, dot, shown

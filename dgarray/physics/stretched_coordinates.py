@@ -77,7 +77,7 @@ def layer_chains(layer, speed, several, dim, fields):
 
     the component i of a vector is multiplied by (s_1 s_2 s_3 / s_i^2)^power, a scalar by s_1 s_2 s_3.
 
-    layer       a `dgarray.mesh.layers.BoxLayer` or `RoundLayer`, or None
+    layer       a `dgarray.mesh.absorbing.layers.BoxLayer` or `RoundLayer`, or None
     several     whether several of its stretches differ from 1 at one point
     fields      (numbers of a vector's variables along the axes, None for one that there is not, power, stages that come
                 first), or of a scalar (number, None, stages)"""

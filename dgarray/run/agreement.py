@@ -9,8 +9,8 @@ import numpy as np
 
 from ..mesh.digest import digest as digest_of_mesh
 from ..physics.laws.law import Law, shown
+from .function_sources import names_read
 from .restart import SAMPLES, values_at
-from .sources import names_read
 
 OF_PROBLEM = ("law", "method", "boundary", "initial", "exact", "source", "flux", "stepper", "dt", "cfl", "dtype", "kernels",
               "steady", "record")

@@ -10,7 +10,7 @@ from ..analysis.probes import Recorder
 from ..mesh import Grid, Mesh
 from ..methods.method import Method
 from ..output import GRID_RESERVED, RESERVED
-from ..output.codecs import check_compress
+from ..output.store.codecs import check_compress
 from ..physics.laws import Law
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, components, say_numbers_alone, written_at

@@ -11,9 +11,9 @@ from ..analysis.envelope import STRETCHES, Envelope
 from ..analysis.incident_waves import passage, waves
 from ..analysis.probes import given_text, whole
 from ..analysis.sampling import at_points, choice, on_boundary
-from ..keywords import keywords
 from ..physics.laws.law import vectors
-from ..wording import choose
+from ..support.keywords import keywords
+from ..support.wording import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

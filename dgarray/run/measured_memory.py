@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 
 from ..analysis.totals import totals_of_arrays, totals_of_state
-from ..array_memory import held
 from ..methods.dg.spectrum import forget_steps
 from ..methods.method import OwnSteps
 from ..output import store_of
 from ..stepping import registers
+from ..support.array_memory import held
 from .memory import Plan
 from .run import restore_random
 from .time_loop import TimeLoop

@@ -9,7 +9,7 @@ from inspect import signature
 from ..mesh.digest import digest
 from ..physics.laws.law import shown
 from ..version import __version__
-from .sources import sources
+from .function_sources import sources
 
 LIBRARIES = "numpy", "numba", "scipy", "xarray", "cupy-cuda13x", "jax"
 FUNCTIONS = "law", "method", "initial", "boundary", "source", "exact", "flux", "results", "record"

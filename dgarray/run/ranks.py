@@ -16,8 +16,8 @@ from zlib import crc32
 import numpy as np
 
 from ..backends.workers import Workers
-from ..launched import processes
-from ..methods.messages import Messages
+from ..methods.exchange import Messages
+from ..support.launched import processes
 from .signals import end_waiting
 from .standstill import Standstill, calls
 

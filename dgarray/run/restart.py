@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from ..methods.operator import digest
-from ..output import checkpoint
-from ..output.codecs import compression
-from ..output.files import groups, read_metadata
+from ..output.store import checkpoint
+from ..output.store.codecs import compression
+from ..output.store.files import groups, read_metadata
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, written_at
-from .sources import sources
+from .function_sources import sources
 
 SAMPLES = 64          # places at which exact solutions are compared
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..analysis.incident_waves import entering, passage, waves
 from ..analysis.probes import given_text
-from ..analysis.record_ends import advice
 from ..analysis.small_sources import warn_of_narrow
 from ..analysis.totals import totals_of_arrays
-from ..output import checkpoint, store_of
+from ..analysis.truncated_records import advice
+from ..output import store_of
+from ..output.store import checkpoint
 from .decayed import end_of
 from .failure import SolutionError
 from .provenance import began, call_of

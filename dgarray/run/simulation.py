@@ -8,19 +8,20 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .. import backends
-from ..html_table import table
-from ..keywords import Keywords
 from ..mesh import Grid, Mesh
+from ..methods.distributed_grid import OnGridParts
+from ..methods.distributed_mesh import OnMeshParts
 from ..methods.method import Method
-from ..methods.on_grid_parts import OnGridParts
-from ..methods.on_mesh_parts import OnMeshParts
 from ..methods.problem import Problem
-from ..output import ZonedLayout, check_path, problem_picture, store_of
+from ..output import ZonedLayout, check_path, store_of
 from ..output.layouts import layout_of
+from ..output.pictures import problem_picture
 from ..physics.fluxes import flux_used
 from ..physics.laws import Law, law_of
 from ..physics.laws.law import shown
-from ..wording import choose
+from ..support.html_table import table
+from ..support.keywords import Keywords
+from ..support.wording import choose
 from .agreement import agree, of_problem
 from .arguments import (
     check_callback,
@@ -44,8 +45,8 @@ from .failure import check_dump
 from .linear_operator import linear_operator
 from .measured_memory import known, measured
 from .memory import check as check_memory
-from .own_part import backend_of_rank, check_ranks, own_part
 from .provenance import provenance
+from .rank_part import backend_of_rank, check_ranks, own_part
 from .ranks import ranks as started_ranks
 from .report import report
 from .restart import checkpoint_of, compression_of, described

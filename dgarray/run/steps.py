@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..wording import plural
+from ..support.wording import plural
 from .decayed import end_of
 from .failure import SolutionError
 from .time_loop import TimeLoop, snapshot_times

@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..physics.pointwise import at_points
 from ..reference import cell_quadrature
 from .norms import degree_energies

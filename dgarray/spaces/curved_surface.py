@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..mesh.elements import Elements
 from ..reference import FACES, quadrature
 from .simplex_metrics import face_metrics

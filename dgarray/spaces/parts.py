@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..mesh.interfaces import other_side
-from ..wording import choose
+from ..support.wording import choose
 
 AXES = ("x", "y", "z")
 FEW = 1 << 15          # nodes of a space so small that its parts are kept: at most a few megabytes

@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..reference import prism
 from .curved import CurvedSpace
 from .parts import Part, Trace, face_rows

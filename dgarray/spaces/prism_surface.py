@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..reference import modal_cell
 from .simplex_metrics import face_metrics
 from .tensor_surface import TensorSurface

@@ -5,7 +5,7 @@ normal n_k. All are polynomials in r, of the degree (dim - 1)(g - 1) for maps of
 """
 import numpy as np
 
-from ..mesh import cell_maps
+from ..mesh.curved import cell_maps
 from ..mesh.geometry import area_vectors
 from ..reference import simplex
 

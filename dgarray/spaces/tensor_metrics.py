@@ -9,8 +9,8 @@ degree of the cell's polynomials.  Kopriva 2006, equation (36).
 """
 import numpy as np
 
-from ..mesh.cell_maps import determinant, positions
-from ..mesh.curve_checks import refuse
+from ..mesh.curved.cell_maps import determinant, positions
+from ..mesh.curved.checks import refuse
 from ..reference.tensor import tensor_cell
 
 

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import numpy as np
 from burgers import Burgers
-from dgarray.backends.cpu import CpuBackend
-from dgarray.backends.cuda import CudaBackend
 from emulated import IdleDevice
-from matrix import LAWS as MATRIX_LAWS
-from matrix import runs
+from matrix import LAWS as MATRIX_LAWS, runs
 
 import dgarray as dg
 from dgarray import backends
-from dgarray.methods.dg.limiter_tables import INDICATORS, LIMITERS, VARIABLES
+from dgarray.backends.cpu import CpuBackend
+from dgarray.backends.cuda import CudaBackend
+from dgarray.methods.dg.limiters.tables import INDICATORS, LIMITERS, VARIABLES
 from dgarray.methods.finite_volume.reconstruction import LIMITERS as SLOPES
 from dgarray.methods.finite_volume.schemes import SCHEMES as FV_SCHEMES
 from dgarray.methods.hermite.method import VARIANTS

@@ -11,8 +11,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
-from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
 
+from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
 from dgarray.physics.codegen import cache_folder, write_file
 
 ARCHITECTURES = ("sm_80", "sm_90")

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import simulated
-from dgarray.backends.cuda.device import THREADS, check_launch, check_shared, first_error, prelude
 from strict import StrictArray, StrictNamespace, capturing, count, enqueue, refuse_in_graph
+
+from dgarray.backends.cuda.device import THREADS, check_launch, check_shared, first_error, prelude
 
 HEADER, RUNTIME = (Path(__file__).with_name(f"emulation.{kind}") for kind in ("hpp", "cpp"))
 KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\(([^()]*)\)\s*)?(?:void\s+)?(\w+)\s*\(")

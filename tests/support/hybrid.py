@@ -4,10 +4,10 @@ from itertools import product
 import meshio
 import numpy as np
 
-from dgarray.mesh.file_nodes import gmsh_order, nodes_in_file
-from dgarray.mesh.prism_nodes import prism_order
-from dgarray.mesh.split_nodes import LATTICE_TYPES
-from dgarray.mesh.split_tables import KINDS
+from dgarray.mesh.files.nodes import gmsh_order, nodes_in_file
+from dgarray.mesh.files.prism_nodes import prism_order
+from dgarray.mesh.files.split_nodes import LATTICE_TYPES
+from dgarray.mesh.files.split_tables import KINDS
 
 # Cells in the unit cube or square, by corners; the six pyramids and the twelve tetrahedra in a cube meet in its centre.
 SQUARE = (0, 0), (1, 0), (1, 1), (0, 1)

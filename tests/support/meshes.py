@@ -2,10 +2,10 @@
 from dataclasses import replace
 
 import numpy as np
-from dgarray.cases.ball_cavity import ball as unit_ball
-from dgarray.cases.disc_cavity import disc as unit_disc
 
 import dgarray as dg
+from dgarray.cases.ball_cavity import ball as unit_ball
+from dgarray.cases.disc_cavity import disc as unit_disc
 from dgarray.mesh.faces import connect
 
 PERIODIC = {1: dg.interval(0, 1, 6, periodic=True, perturb=0.1), 2: dg.rectangle(cells=(4, 3), periodic=True, perturb=0.2),

@@ -4,16 +4,16 @@ from queue import Empty, Queue
 from threading import Event
 
 import numpy as np
-from dgarray.backends.arrays import ArrayBackend
-from dgarray.backends.cuda import CudaBackend
 from emulated import EmulatedDevice
 from strict import StrictNamespace
 
 from dgarray import backends
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.backends.cuda import CudaBackend
 from dgarray.mesh.grid_part import GridPart, row_share
 from dgarray.mesh.partition import partition
-from dgarray.methods.messages import Messages
-from dgarray.methods.on_grid_parts import OnGridParts
+from dgarray.methods.distributed_grid import OnGridParts
+from dgarray.methods.exchange import Messages
 
 PATIENCE = 600          # seconds after which a message is not waited for any longer
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from dgarray.mesh import cell_maps, curved_geometry
+from dgarray.mesh.curved import cell_maps, geometry as curved_geometry
 from dgarray.mesh.faces import Neighbours
 from dgarray.mesh.mesh import Mesh
 from dgarray.reference import cell_quadrature, modal_cell, shape_of

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ....methods.check import Check
-from ....methods.dg.linear_limiter import LinearLimiterTables
+from ....methods.dg.limiters.linear import LinearLimiterTables
 from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
 from ....physics.codegen import write_module

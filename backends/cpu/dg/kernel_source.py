@@ -12,8 +12,7 @@ from ....physics.explain import formulas_of
 from ....physics.run_time_numbers import NUMBER, with_numbers
 from .. import loop_arguments, shared_loop
 from ..shared_loop import loop_text
-from ..simd import arithmetic as lanes
-from ..simd import boundary, expressions, lines, logarithm, matmul, target, vector
+from ..simd import arithmetic as lanes, boundary, expressions, lines, logarithm, matmul, target, vector
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
 KERNELS = sha256("".join(getsource(module) for module in (

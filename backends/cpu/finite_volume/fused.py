@@ -10,8 +10,7 @@ from ....methods.check import Check
 from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
 from ....physics.codegen import write_module
-from ....stepping import first as new_first
-from ....stepping import sequence
+from ....stepping import first as new_first, sequence
 from ..shared_loop import ONE_THREAD, Loop, LoopList
 from ..simd.tiles import aligned
 from .march_source import NUMBERS, MarchSource

@@ -3,7 +3,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....methods.dg.limiter import Limiter
+from ....methods.dg.limiters.limiter import Limiter
 from ....methods.operation import Operation
 from ....physics.codegen import write_module
 from ..simd import matmul

@@ -1,7 +1,7 @@
 """The limiter of elements of any shape on the CPU: kernels over tiles of `LinearLimiter`."""
 import numpy as np
 
-from ....methods.dg.linear_limiter import LinearLimiter
+from ....methods.dg.limiters.linear import LinearLimiter
 from ....methods.operation import Operation
 from ..dg.kernel_source import Lane, indented
 from ..simd.tiles import aligned, in_tiles

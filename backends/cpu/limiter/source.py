@@ -1,4 +1,4 @@
-"""Kernels of the limiter on tiles: the flow of `dgarray.methods.dg.limiter` as text, its functions of numbers as compiled code.
+"""Kernels of the limiter on tiles: the flow of `dgarray.methods.dg.limiters` as text, its functions as compiled code.
 
 Three kernels at most, one after the other: `keep` keeps what limiting other elements reads, where that is not averages;
 `extremes` finds the largest and least around each vertex; `limit` changes a tile in place.  The last reads nothing of other
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from math import prod
 
-from ....methods.dg.limiter import Block
+from ....methods.dg.limiters.limiter import Block
 from ....physics.codegen import Python
 from ....physics.run_time_numbers import with_numbers
 from ..dg.kernel_source import Lane, indented

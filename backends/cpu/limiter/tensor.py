@@ -1,7 +1,7 @@
 """Positivity of tensor-product DG on the CPU: a kernel over tiles of `NodalPositivity`."""
 from functools import cached_property
 
-from ....methods.dg.positivity import NodalPositivity
+from ....methods.dg.limiters.positivity import NodalPositivity
 from ..dg.kernel_source import Lane, indented
 from .fused import LimiterFused
 from .source import LimiterSource, Tile

@@ -1,7 +1,7 @@
 """The limiter of modal DG on the device: its kernels and the arrays that they name, see `limiter_source`."""
 import numpy as np
 
-from ....methods.dg.limiter import Limiter
+from ....methods.dg.limiters.limiter import Limiter
 from .layout import Layout
 from .limiter_source import LimiterSource
 

@@ -1,4 +1,4 @@
-"""Kernels of the limiter on the device: the flow of `dgarray.methods.dg.limiter` as text, a thread for each element.
+"""Kernels of the limiter on the device: the flow of `dgarray.methods.dg.limiters.limiter` as text, a thread for each element.
 
 Three kernels at most: `keep` what limiting other elements reads, the `extremes` around vertices with a thread for each of
 these, and `limit`.
@@ -7,7 +7,7 @@ a state in place in any order.
 """
 from contextlib import contextmanager
 
-from ....methods.dg.limiter import Block
+from ....methods.dg.limiters.limiter import Block
 from ....physics.codegen import Python, scalar_source
 from .modal_source import indented
 

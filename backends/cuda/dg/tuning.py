@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from .... import wording
+from ....support import wording
 from ...gpu import poisons_context
 from .layout import WARP
 from .variant import Shape, candidates, default, shortlist

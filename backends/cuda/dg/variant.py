@@ -6,7 +6,7 @@ from counts of registers, shared memory and bytes moved.
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 
-from ....wording import choose
+from ....support.wording import choose
 from .layout import WARP
 
 FACES, PRODUCTS, PLACES, FIELDS = ("once", "both", "block"), ("kernel", "cublas"), ("global", "shared"), ("shared", "registers")

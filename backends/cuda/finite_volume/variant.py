@@ -1,7 +1,7 @@
 """Variants of the sweeps of finite volumes: the choices that they leave open, and which of them a device can run."""
 from dataclasses import asdict, dataclass, fields, replace
 
-from ....wording import choose
+from ....support.wording import choose
 from ..dg.variant import THREADS
 
 WAYS = ("strided", "transposed")

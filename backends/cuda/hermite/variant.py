@@ -1,7 +1,7 @@
 """Variants of Hermite's kernels: the choices that they leave open, and which of them a device can run; see `tuning`."""
 from dataclasses import asdict, dataclass, fields, replace
 
-from ....wording import choose
+from ....support.wording import choose
 from ..dg.variant import OTHER_REGISTERS, REGISTER_FILE, THREADS
 
 KERNELS = {"two-kernel": ("interpolate", "evolve"), "monolithic": ("monolithic",), "collapsed": ("collapsed",)}

@@ -1,7 +1,7 @@
 """Arrays of a set that limiters and checks work on, on the backend, and copies of a state between backend and host."""
 from functools import cached_property
 
-from ..recipe import Fetched
+from ..step_operations import Fetched
 
 
 class DGArrays:

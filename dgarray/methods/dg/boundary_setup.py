@@ -9,7 +9,7 @@ from ...physics.boundary import refuse_factory
 from ...physics.declared import declared
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
-from ...wording import choose, plural
+from ...support.wording import choose, plural
 from .joins import by_mortars
 
 

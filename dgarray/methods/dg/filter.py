@@ -5,7 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ...keywords import Keywords
+from ...support.keywords import Keywords
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...mesh.absorbing.extrude import among as among_edges, edges_of, ends
 from ...mesh.cuts import among, without
-from ...mesh.extrude import among as among_edges, edges_of, ends
 from ...mesh.interfaces import must_be_even, other_side
 from ...physics.declared import declared
 from ...physics.fluxes import upwind

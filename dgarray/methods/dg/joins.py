@@ -18,7 +18,7 @@ class Join(NamedTuple):
 
     sets          numbers of the left and of the right set, which may be one
     left, right   (face, 2) rows (element of the set, local face)
-    part          which half or quarter of the right face the left one is, as in `dgarray.mesh.hanging.Hanging`; None: all
+    part          which half or quarter of the right face the left one is, see `dgarray.mesh.refine.hanging`; None: all
     orientation   (vertex,) vertex i of the left face lies on vertex orientation[i] of the right face, or of its part
     condition     what each side sees beyond these faces, see `dgarray.physics.interface_conditions`; None: the other side
     late          whether there are copies of other parts' elements at each of these faces, or at another of its right face"""

@@ -12,9 +12,9 @@ from ...physics.declared import declared
 from ...physics.laws.law import argument, shown
 from ...physics.pointwise import at_points, components
 from ...physics.trace import call, record
+from .auxiliary_sets import speeds_of_layers
 from .boundary_setup import boundary_groups, face_values, parameters_on
 from .interfaces import conditions_inside
-from .internal_sets import speeds_of_layers
 from .sets import numbers_by_region
 
 ZERO = conditions.pec, conditions.pmc, conditions.wall, conditions.pressure_release          # set components to zero

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...mesh.cell_maps import positions
+from ...mesh.curved.cell_maps import positions
 from ...physics.capacity import check_factors
 from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.pointwise import Pointwise

@@ -6,21 +6,21 @@ from numbers import Integral
 import numpy as np
 
 from ...mesh.errors import TO_SPLIT
-from ...mesh.hanging import joined
-from ...mesh.store import CURVED
+from ...mesh.files.store import CURVED
+from ...mesh.refine.hanging import joined
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
-from ...wording import choose
+from ...support.wording import choose
 from ..method import Method
+from .auxiliary_sets import has_internal
 from .boundary_setup import asking, boundary_groups, check_regions, face_values, on_part
 from .interfaces import check_interfaces, conditions_inside
-from .internal_sets import has_internal
 from .joins import JOIN, JOINS, by_mortars
 from .layer_checks import check_layers
-from .limiter_tables import LIMITERS
+from .limiters.tables import LIMITERS
 from .mortar_forms import takes_energy
 from .physics import Physics
 from .set_operations import CurvedOperations, SetOperations

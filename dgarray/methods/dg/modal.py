@@ -7,10 +7,10 @@ Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 from dataclasses import dataclass, field
 
 from ...physics.fluxes import upwind
-from ...wording import choose
+from ...support.wording import choose
 from .curved_tables import CurvedModalTables
 from .joins import JOIN
-from .limiter_tables import LimiterOptions
+from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
 from .sets import bent
@@ -71,7 +71,7 @@ class ModalDG(DG):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
         The limiter must fit the law. On curved cells, and where there are several sets, it is the one
-        of `dgarray.methods.dg.linear_limiter`."""
+        of `dgarray.methods.dg.limiters.linear`."""
         check_problem(problem, weak=True)
         self.limiting.check_law(problem.law)
         if bent(problem.mesh).any():

@@ -19,7 +19,7 @@ Chan, Bencomo & Del Rey Fernandez 2021.
 """
 import numpy as np
 
-from ...mesh.hanging import parts
+from ...mesh.refine.hanging import parts
 from ...physics.declared import declared
 from ...physics.laws.law import dot
 from ...physics.pointwise import Pointwise

@@ -7,10 +7,10 @@ Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al
 from dataclasses import dataclass, replace
 
 from ...physics.fluxes import upwind
-from ...wording import choose
+from ...support.wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
-from .limiter_tables import LimiterOptions
+from .limiters.tables import LimiterOptions
 from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent

@@ -11,7 +11,7 @@ from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..array_operator import ArrayOperator
 from ..check import Check
-from ..messages import Copies
+from ..exchange import Copies
 from ..physics import real
 from ..stage_update import step_text
 from .error_estimate import error_estimate

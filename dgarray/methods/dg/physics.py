@@ -21,8 +21,8 @@ class Physics(physics.Physics):
     Where the law has nonconservative products, F(q) . n stands for F(q) . n + A(q) b(q) . n, and F* for F* + A(l) b* on the
     side of l, F* + A(r) b* on that of r.
 
-    Of variables that the flux carries along with a(n), see `dgarray.physics.internal.Internal`, F(q) . n stands for F(q) . a,
-    and F* for that of `of_side`.
+    Of variables that the flux carries along with a(n), see `dgarray.physics.auxiliary_variables`, F(q) . n
+    stands for F(q) . a, and F* for that of `of_side`.
 
     volume (q, g, x, t, m)               F(q) . grad r_k for every k: dim * variables components; g_kd = dr_k/dx_d
                                          not collocated: then the source, if there is one: (dim + 1) * variables components

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..recipe import Recipe
+from ..step_operations import Recipe
 from . import stage_program
 from .array_stages import ArrayStages
 from .arrays import DGArrays

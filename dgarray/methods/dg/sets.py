@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...mesh.cell_maps import STRAIGHT
+from ...mesh.curved.cell_maps import STRAIGHT
 from ...mesh.partition import within
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
-from ...wording import choose, plural
+from ...support.wording import choose, plural
 from ..problem import Problem
+from .auxiliary_sets import internal_kinds, speeds_of_layers, with_internal
 from .boundary_setup import asking, check_regions, on_part
 from .interfaces import apart, conditions_inside
-from .internal_sets import internal_kinds, speeds_of_layers, with_internal
 from .joins import joins, with_joins
 
 

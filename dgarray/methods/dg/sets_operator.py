@@ -9,12 +9,12 @@ from ...backends.arrays import ArrayBackend
 from ...mesh.neighbourhood import Neighbourhood
 from ...stepping import sequence
 from ..check import Check
-from ..messages import Copies
+from ..exchange import Copies
 from ..operation import OperationLists, of_sets
 from ..stage_update import step_text
 from .error_estimate import error_estimate
 from .joins import JOINS
-from .linear_limiter import LinearLimiterTables
+from .limiters.linear import LinearLimiterTables
 from .mortars import points_at_mortars
 from .sets import set_joins, sets_of
 from .sets_state import SetsState

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...physics.trace import call
 from ..operator import Operator
-from ..recipe import Fetched
+from ..step_operations import Fetched
 
 
 class SetsState(Operator):

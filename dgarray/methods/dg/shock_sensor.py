@@ -6,7 +6,7 @@ import numpy as np
 
 from ...physics.pointwise import components
 from ...physics.trace import call
-from .shares import larger
+from .limiters.slope_shares import larger
 
 SHARPNESS = 9.21024          # log((1 - 0.0001) / 0.0001): the share is 0.0001 where nothing is in the highest modes
 LEAST = 0.001                # shares below are 0, those above 1 - LEAST are 1

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ...wording import choose
+from ...support.wording import choose
 
 FAMILIES = ("scalar", "system", "curl")
 

@@ -4,7 +4,7 @@
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
 from ...program.arrays import Trace
 from ..stage_update import after_stage, arrays_of, kind_of
-from .limiter_program import elements_of
+from .limiters.program import elements_of
 
 
 class Sets:

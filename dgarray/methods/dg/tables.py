@@ -10,8 +10,8 @@ from ...reference.columns import multiply
 from .boundary_setup import conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
 from .joins import by_mortars
-from .limiter_tables import LimiterOptions, LimiterTables
-from .linear_limiter import LinearLimiterTables
+from .limiters.linear import LinearLimiterTables
+from .limiters.tables import LimiterOptions, LimiterTables
 from .media import Media, inside
 from .physics import Physics
 from .spectrum import search_of
@@ -28,7 +28,7 @@ class NodalTables:
     outer, inner                    number of faces at the boundary, and between two elements
     varying                         names of the law's parameters that vary in space
     variables, moving               number of the variables of a state, and of those that have a flux, which come first; the
-                                    others are internal ones, see `dgarray.physics.internal`
+                                    others are internal ones, see `dgarray.physics.auxiliary_variables`
     elements, owned                 number of all elements, and of the mesh's own, which come first. They differ on a part of a
                                     mesh only, where copies of other parts' elements follow the own ones
     cell                            the `dgarray.reference.Simplex` on whose nodes the output holds values

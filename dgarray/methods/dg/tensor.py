@@ -14,9 +14,9 @@ from ...physics.fluxes import central, upwind
 from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
-from ...wording import choose
+from ...support.wording import choose
 from .joins import JOIN, joins, with_joins
-from .limiter_tables import LimiterOptions, needs_pressure
+from .limiters.tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import points_at_mortars

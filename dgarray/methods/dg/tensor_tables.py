@@ -3,14 +3,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ...mesh.cell_maps import positions
+from ...mesh.curved.cell_maps import positions
 from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
 from ..physics import numerical_flux
-from .limiter_tables import NodalLimiterTables
+from .limiters.slope_shares import direction
+from .limiters.tables import NodalLimiterTables
 from .mortar_forms import entropy_functions, mortar_form
-from .shares import direction
 from .shock_sensor import ShockSensor
 from .tables import NO_LIMITER, NodalTables
 

@@ -9,7 +9,7 @@ from ...physics.fluxes import central, kennedy_gruber, ranocha
 from ...physics.laws.law import shown
 from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
-from ...wording import choose, plural
+from ...support.wording import choose, plural
 from ..method import Method
 from ..problem import refuse_regions, side_conditions
 from .courant import courant_limit

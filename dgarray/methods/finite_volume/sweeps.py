@@ -9,9 +9,9 @@ import numpy as np
 from ...physics.pointwise import Rows
 from ...program.interpreter import Interpreter
 from ..check import Check
-from ..halo import Halo
-from ..recipe import Fetched, Recipe
+from ..row_exchange import Halo
 from ..stage_update import factors_of, kind_of
+from ..step_operations import Fetched, Recipe
 from . import sweep_program
 from .heat import heated
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from ...program.costs import title
 from ..operation import Operation
-from ..recipe import Fetched, Recipe
+from ..step_operations import Fetched, Recipe
 from . import half_step_program
 from .half_step_program import SIDES, map_name
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...physics.boundary import Sponge
 from ...spaces import GridSpace
 from ...stepping import Taylor
-from ...wording import choose
+from ...support.wording import choose
 from ..method import Method
 from .linear import LinearLaw
 from .operator import HermiteOperator

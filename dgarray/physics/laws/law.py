@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ...html_table import table
-from ...keywords import Keywords
+from ...support.html_table import table
+from ...support.keywords import Keywords
 from ..capacity import diagonal
 from ..dispersion import Dispersion
 from ..law_formulas import law_formulas
@@ -31,7 +31,8 @@ class Law(Keywords):
     arguments    {name of a parameter: what the constructor calls it}, where that is another name
     capacity     (m) -> C, for each variable one factor, or a row of the matrix C, symmetric and positive definite
     source       (q, x, t, m) -> s
-    internal     a `dgarray.physics.internal.Internal`: unknowns with ordinary differential equations beside the law's; for DG
+    internal     a `dgarray.physics.auxiliary_variables.Internal`: unknowns with ordinary differential equations beside the law's;
+                 for DG
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber, and hllc_shock_stable, roe_shock_stable, hlld_shock_stable
                  (l, r, n, ml, mr) -> the numerical fluxes of these names
@@ -142,7 +143,7 @@ class Law(Keywords):
         """The `Internal` that some elements need beside the law, or None.
 
         media     {name of a parameter: its `dgarray.physics.dispersion.Dispersion` there}
-        layer     the absorbing layer that they are in (see `dgarray.mesh.layers`), or None;  several: whether several of its
+        layer     the absorbing layer that they are in, see `dgarray.mesh.absorbing`, or None;  several: whether several of its
                   stretches differ from 1 at one point;  speed: the fastest wave in it
         Raises ValueError for a layer, where the law does not know what it does in one."""
         if layer is not None:

@@ -1,5 +1,5 @@
 """Units as text: what a law says of its variables, parameters, lengths and times."""
-from ...wording import choose
+from ...support.wording import choose
 from ..trace import parameters
 
 AXES = ("x", "y", "z")

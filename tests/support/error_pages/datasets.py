@@ -53,7 +53,7 @@ GROUPS["Results in Python"] = [
     case("An animation in 3D", "mesh=dg.box(cells=1), law=dg.Acoustics(3), results=lambda ds: ds.dg.animate('p')",
          "needs slice="),
     case("A picture in 3D into axes", "mesh=dg.box(cells=1), law=dg.Acoustics(3), results=lambda ds: ds.dg.plot('p', ax=1)",
-         "cannot be drawn into axes", prepare=lambda: mock.patch("dgarray.output.volume.check_rendering")),
+         "cannot be drawn into axes", prepare=lambda: mock.patch("dgarray.output.pictures.volume.check_rendering")),
     results("A field that VTK does not know", "ds.assign(q=ds.p * 1j).dg.to_vtk('q.vtu', 'q')", "takes real numbers"),
     results("A name that VTKHDF does not allow", "ds.assign({'a/b': ds.p}).dg.to_vtk('q.vtkhdf')", "holds a '/'"),
     results("Elements of a store of an earlier version",

@@ -53,7 +53,7 @@ GROUPS["Pictures, movies and exported files"] = [
     Wrong("A slice outside the mesh", "plot thick.zarr p --slice z=5", "misses the mesh", prepare=stores("thick")),
     Wrong("A slice and a surface", "plot thick.zarr p --slice z=0 --surface left", "both given", prepare=stores("thick")),
     Wrong("A misspelt boundary", "plot thick.zarr p --surface lefft", "did you mean 'left'",
-          prepare=both(stores("thick"), lambda: mock.patch("dgarray.output.volume.check_rendering"))),
+          prepare=both(stores("thick"), lambda: mock.patch("dgarray.output.pictures.volume.check_rendering"))),
     Wrong("A surface in 2D", "plot flat.zarr p --surface left", "for 3D", prepare=stores("flat")),
     Wrong("A movie and a picture", "plot flat.zarr p --movie p.gif -o p.png", "both given", prepare=stores("flat")),
     Wrong("A movie of another kind", "plot flat.zarr p --movie p.avi", "allowed: .gif, .mp4", prepare=stores("flat")),
@@ -73,9 +73,9 @@ GROUPS["Pictures, movies and exported files"] = [
     Wrong("ffmpeg is missing", "plot flat.zarr p --movie p.mp4", "pip install imageio-ffmpeg", prepare=both(
         stores("flat"), without("imageio_ffmpeg"), lambda: mock.patch("shutil.which", lambda name: None))),
     Wrong("An ffmpeg that fails", "plot flat.zarr p --movie p.mp4", "ffmpeg could not write the movie", prepare=both(
-        stores("flat"), lambda: mock.patch("dgarray.output.movie.ffmpeg", lambda: shutil.which("false")))),
+        stores("flat"), lambda: mock.patch("dgarray.output.pictures.movie.ffmpeg", lambda: shutil.which("false")))),
     Wrong("OpenGL is missing", "plot thick.zarr p", "cannot render off screen", prepare=both(
-        stores("thick"), lambda: mock.patch("dgarray.output.volume.PROBE", "import sys; sys.exit(1)"),
+        stores("thick"), lambda: mock.patch("dgarray.output.pictures.volume.PROBE", "import sys; sys.exit(1)"),
         lambda: contextlib.closing(Uncached()))),
     Wrong("A file of another kind", "export flat.zarr -o flat.xyz", "allowed: .vtkhdf", prepare=stores("flat")),
     Wrong("A file for meshes, of a grid", "export nodes.zarr -o nodes.vtu", r"allowed: .vtkhdf \(all snapshots\), .vti",

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import dgarray as dg
-from dgarray.output.checksums import sealed, unsealed
+from dgarray.output.store.checksums import sealed, unsealed
 
 from .files import NASTY
 from .kinds import SCRIPT

@@ -12,6 +12,7 @@ from unittest import mock
 
 import numba
 import numpy as np
+
 from dgarray.backends import gpu
 
 FREE = r"only [\d.]+", "only 12.3"
@@ -65,7 +66,7 @@ class Uncached:
         self.close()
 
     def close(self):
-        from dgarray.output.volume import check_rendering
+        from dgarray.output.pictures.volume import check_rendering
         check_rendering.cache_clear()
 
 
@@ -91,7 +92,7 @@ def no_space(limit=20_000):
 
 def full_at(part):
     """The disk is full when a file of the store is written whose path has this part."""
-    from dgarray.output.files import Files
+    from dgarray.output.store.files import Files
     real = Files._replace
 
     def replace(self, path, content):

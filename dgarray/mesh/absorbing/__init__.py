@@ -1,0 +1,1 @@
+"""Absorbing layers around a mesh, and the cells that they add."""

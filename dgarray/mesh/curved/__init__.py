@@ -1,0 +1,1 @@
+"""Curved cells: their maps, boundaries through curves, checks and measures."""

@@ -1,0 +1,1 @@
+"""Mesh files: readers, what a file is, and cells of any shape cut into simplices."""

@@ -1,0 +1,1 @@
+"""Refinement of cells of each shape, and the hanging nodes that it leaves."""

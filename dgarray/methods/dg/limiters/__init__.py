@@ -1,0 +1,1 @@
+"""Limiters, positivity and indicators of discontinuous Galerkin."""

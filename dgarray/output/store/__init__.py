@@ -1,0 +1,1 @@
+"""Stores of runs: snapshots, checkpoints, checksums."""

@@ -1,0 +1,1 @@
+"""VTK files, and objects of PyVista."""

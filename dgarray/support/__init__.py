@@ -1,0 +1,1 @@
+"""What belongs to no subject: sentences, memory, files, figures."""
