@@ -31,8 +31,8 @@ class Law(Keywords):
     arguments    {name of a parameter: what the constructor calls it}, where that is another name
     capacity     (m) -> C, for each variable one factor, or a row of the matrix C, symmetric and positive definite
     source       (q, x, t, m) -> s
-    internal     a `dgarray.physics.auxiliary_variables.Internal`: unknowns with ordinary differential equations beside the law's;
-                 for DG
+    internal     a `dgarray.physics.auxiliary_variables.Internal`: unknowns with ordinary differential equations beside the
+                 law's; for DG
     upwind       (l, r, n, ml, mr, alpha) -> numerical flux with dissipation alpha (0 central, 1 upwind)
     hllc, roe, hlld, ranocha, kennedy_gruber, and hllc_shock_stable, roe_shock_stable, hlld_shock_stable
                  (l, r, n, ml, mr) -> the numerical fluxes of these names
