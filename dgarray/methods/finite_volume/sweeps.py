@@ -213,9 +213,10 @@ class Sweeps(Recipe):
             self.lend(out, t)
 
     def parts_of(self, axis, q, t, dt):
-        """The number of equal parts of a sweep for which the flux `positive` keeps states admissible."""
+        """The number of equal parts of a sweep for which the flux `positive` keeps states admissible; states that are not
+        admissible before have no speed."""
         speeds = self.run("speed", axis, q, {}, t, dt, (axis,))["s"]
-        largest = self.over_all(self.backend.largest(speeds))
+        largest = self.over_all(self.backend.largest(self.xp.where(self.xp.isfinite(speeds), speeds, 0.0)))
         return min(PARTS, int(np.ceil(largest * dt / self.tables.grid.spacing[axis])))
 
     def sweep_in_parts(self, axis, q, out, t, dt, parts):
