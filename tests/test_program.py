@@ -212,7 +212,7 @@ def disc(name, **options):
         stepper="ssp33", **options)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in {"primitive", "linear"}))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in {"primitive", "linear", "sets", "degrees"}))
                                   for name in LIMITERS])
 def test_limiters_are_the_same_by_arrays_kernels_and_jax(name):
     """In two steps; sums are in another order."""
@@ -332,11 +332,12 @@ def damped(q, t):
 
 
 @pytest.mark.parametrize("law, method, cells, options", [
-    (EULER[1], FIRST, (12,), {"boundary": dg.wall, "source": damped}), (EULER[3], MUSCL, (5, 4, 6), {"boundary": dg.wall}),
-    (LAWS["varying"](2), dg.FiniteVolume("muscl", None), (7, 9), {"boundary": dg.wall}),
-    (LAWS["burgers"](2), WENO, (6, 8), {"source": damped}),
-    (EULER[2], MUSCL, (20, 20), {"initial": blast, "boundary": dg.wall, "flux": dg.hllc})],
-    ids=["first order", "muscl", "stages", "weno", "repairs"])
+    pytest.param(EULER[1], FIRST, (12,), {"boundary": dg.wall, "source": damped}, id="first order"),
+    pytest.param(EULER[3], MUSCL, (5, 4, 6), {"boundary": dg.wall}, id="muscl", marks=pytest.mark.thorough),
+    pytest.param(LAWS["varying"](2), dg.FiniteVolume("muscl", None), (7, 9), {"boundary": dg.wall}, id="stages",
+                 marks=pytest.mark.thorough),
+    pytest.param(LAWS["burgers"](2), WENO, (6, 8), {"source": damped}, id="weno", marks=pytest.mark.thorough),
+    pytest.param(EULER[2], MUSCL, (20, 20), {"initial": blast, "boundary": dg.wall, "flux": dg.hllc}, id="repairs")])
 def test_finite_volumes_by_programs_kernels_and_jax(law, method, cells, options):
     ends, kinds = [], [{}, {"kernels": "fused"}] + [{"backend": "jax", "kernels": None}] * bool(find_spec("jax"))
     for kind in kinds:
