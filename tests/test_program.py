@@ -212,8 +212,10 @@ def disc(name, **options):
         stepper="ssp33", **options)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in {"primitive", "linear", "sets", "degrees"}))
-                                  for name in LIMITERS])
+LONG = {"primitive", "linear", "sets", "degrees"}          # to compile
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in LONG)) for name in LIMITERS])
 def test_limiters_are_the_same_by_arrays_kernels_and_jax(name):
     """In two steps; sums are in another order."""
     ends = []
