@@ -169,6 +169,12 @@ def test_lists_of_kernels_are_those_that_they_read_through():
     assert faces.bytes == read + 2 * 8 * prod(places.shape) + lists and rest.bytes == 3 * values
 
 
+def test_parts_of_an_array_are_moved_once():
+    trace, q, _ = recorded()
+    program = trace.program("sums", a=q + q, b=q[:, :2] + q[:, 2:])
+    assert sum(each.bytes for each in costs(program, passes_of(program), 8)) == 8 * 50 * (2 * 4 + 2 * 4 + 2 * 2)
+
+
 def sound(method, mesh, **options):
     law = dg.Acoustics(mesh.dim)
     return dg.Simulation(mesh, law, method, dg.wall, lambda x: tuple(np.sin(2 * x[0] + i) for i in range(len(law.variables))),
