@@ -277,6 +277,15 @@ def test_a_run_with_jax():
     assert np.abs(found.rho - expected.rho).max() < 1e-5
 
 
+def test_a_contact_that_stands_still_has_one_side():
+    """Of gas at rest each side of a face moves with the speed 0, up to rounding: the side is one for all values that are taken."""
+    pytest.importorskip("jax")
+    law = dg.Euler(1)
+    sim = dg.Simulation(dg.interval(0, 1, 4), law, dg.ModalDG(0), dg.wall, lambda x: law.conservative((1.0, 0 * x[0], 1.0)),
+                        flux=dg.hllc, backend="jax")
+    assert np.abs(sim.run(until=0.05).rho_u.values).max() < 1e-14
+
+
 @pytest.mark.parametrize("options, message", [
     ({"kernels": "fused"}, "kernels='fused' is not allowed for backend 'jax'"), ({"threads": 2}, "threads=2 is not allowed")])
 def test_what_jax_does_not_take(options, message):
