@@ -278,7 +278,7 @@ def test_a_run_with_jax():
 
 
 def test_a_contact_that_stands_still_has_one_side():
-    """Of gas at rest each side of a face moves with the speed 0, up to rounding: the side is one for all values that are taken."""
+    """The contact in gas at rest has the speed 0, up to rounding: all values are taken from one side of it."""
     pytest.importorskip("jax")
     law = dg.Euler(1)
     sim = dg.Simulation(dg.interval(0, 1, 4), law, dg.ModalDG(0), dg.wall, lambda x: law.conservative((1.0, 0 * x[0], 1.0)),

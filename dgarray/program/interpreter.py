@@ -172,7 +172,8 @@ class Interpreter:
                 own.update(dict.fromkeys(done))
             for name in group.outputs:
                 put(targets[name], self.by_components(self.program.outputs[name], arrays, own, columns), columns)
-        self.backend.workers.run(task, len(pieces))
+        with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
+            self.backend.workers.run(task, len(pieces))
 
     def seen(self, read, arrays, columns, own=(), gather=None):
         """The array that a read sees, of these columns; columns None: of all. gather: a function of an array and places that

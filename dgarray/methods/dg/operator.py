@@ -194,7 +194,7 @@ class DGOperator(ArrayOperator):
         return 1 / rate if rate != 0 else np.inf
 
     def limit(self, stepper):
-        """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability.Limit`."""
+        """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`."""
         order, tables = self.method.order, self.tables
         measured = prism_limit if tables.mesh.cell_shape.name == "prism" else stability_limit
         factor, exponent = measured(tables.law, order, stepper) if order else (np.inf, 1.0)

@@ -131,7 +131,15 @@ class FiniteVolumeOperator(ArrayOperator):
         return np.inf if rate == 0 else 1 / rate
 
     def step_text(self):
-        return step_text(of_step(self.tables, kind_of(self.stepper.stages[-1])), super().step_text())
+        programs = step_text(of_step(self.tables, kind_of(self.stepper.stages[-1])), super().step_text())
+        return f"{self.order_of_step}\n\n{programs}" if self.tables.split else programs
+
+    @property
+    def order_of_step(self):
+        """Which sweeps a step makes, as text."""
+        sweeps = ", ".join("xyz"[axis] for axes in self.tables.axes for axis in axes)
+        around = "sources for dt / 2, " if self.tables.physics.sources else ""
+        return f"a step: {around}sweeps along {sweeps}, each for dt / 2" + ", sources for dt / 2" * bool(around)
 
     @property
     def courant(self):
