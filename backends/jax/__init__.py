@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...physics.trace import operands
+from ...physics.trace import is_boolean, operands
 from ...program import recursion
 from ...program.interpreter import KINDS, Interpreter
 from ...program.operations import Pointwise
@@ -15,8 +15,8 @@ from ..arrays import ArrayBackend
 
 __all__ = ["JaxBackend"]
 
-# XLA computes a condition again in each loop that it makes of neighbouring operations, with other roundings. Where one
-# condition decides about several values, such as the side of a contact that stands still, they would not belong together.
+# XLA computes a condition again in each loop that it makes of neighbouring operations, with other roundings. Values about which
+# one condition decides, such as those of one side of a contact that stands still, would not belong together.
 APART = {"xla_disable_hlo_passes": "fusion"}
 
 
@@ -100,8 +100,9 @@ class JaxProgram(Interpreter):
                 held = value.held()
                 constants[name] = jnp.asarray(held if value.kind == "integer" else np.asarray(held, backend.dtype))
         self.constants = {value.number: constants[name] for name, value in program.inputs("constant").items()}
-        graphs = [each.function.graph for each in program.operations if type(each) is Pointwise]
-        self.compiled = jax.jit(self.compute, compiler_options=APART if any(graph.picks_together for graph in graphs) else None)
+        conditions = any(is_boolean(node) for each in program.operations if type(each) is Pointwise
+                         for node in each.function.graph.nodes)
+        self.compiled = jax.jit(self.compute, compiler_options=APART if conditions else None)
 
     def compute(self, arrays):
         """{name: array} of the outputs, from {number of a value: array} of constants, inputs and numbers."""

@@ -93,12 +93,6 @@ class Graph:
         return dict(Counter(node[0] for node in self.nodes if operands(node)))
 
     @property
-    def picks_together(self):
-        """Whether one condition decides about several values."""
-        uses = Counter(i for node in self.nodes for i in operands(node))
-        return any(is_boolean(node) and operands(node) and uses[i] > 1 for i, node in enumerate(self.nodes))
-
-    @property
     def flops(self):
         """Floating-point operations of one evaluation: + - * / and each sqrt, power and elementary function count 1;
         changes of sign, comparisons, logic, minimum, maximum and selects count 0. A fused multiply-add is 2."""

@@ -157,9 +157,8 @@ class Sweeps(Recipe):
         interpreter, h = self.interpreter(name, *options), self.tables.grid.spacing[axis]
         numbers = {"t": t, "dt": dt, "dt / h": dt / h, "1 / h": 1.0 / h}
         arrays = {name: self.cells(axis, each) if getattr(each, "ndim", 0) else each for name, each in given.items()}
-        with np.errstate(all="ignore"):          # states that are not sound are looked for afterwards
-            return interpreter.run(self.along(axis, q) | numbers | arrays,
-                                   {name: self.cells(axis, each) for name, each in targets.items() if each is not None})
+        targets = {name: self.cells(axis, each) for name, each in targets.items() if each is not None}
+        return interpreter.run(self.along(axis, q) | numbers | arrays, targets)
 
     def along(self, axis, q):
         """The state, the parameters and the coordinates along other axes, as inputs of programs along an axis."""
