@@ -164,7 +164,6 @@ def test_what_does_not_do_is_named():
                             (1.0, dg.Advection((1.0, 0.0)), "'impedance' needs a law of Maxwell or Acoustics type, not Adv")):
         with pytest.raises(ValueError, match=message):
             dg.Simulation(dg.rectangle(cells=1), law, dg.NodalDG(1), dg.impedance(Z), until=1.0, **NUMPY).run()
-    assert dg.impedance(0.5).__qualname__ == "impedance(0.5)"
 
 
 MAKERS = dg.impedance, dg.total_field, dg.plane_wave, dg.gaussian_beam, dg.dipole

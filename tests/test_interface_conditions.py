@@ -4,7 +4,6 @@ import pytest
 
 import dgarray as dg
 from dgarray.mesh import MeshError
-from dgarray.physics.interface_conditions import ResistiveSheet
 
 METHODS = {"quadrilaterals": (dg.TensorDG, "quadrilateral"), "lobatto": (lambda N: dg.TensorDG(N, "lobatto"), "quadrilateral"),
            "triangles": (dg.NodalDG, "triangle"), "modal": (dg.ModalDG, "triangle"), "mixed": (dg.NodalDG, "mixed")}
@@ -315,6 +314,5 @@ def test_the_medium_of_the_wave_is_that_of_the_scattered_field():
 
 
 def test_how_they_are_shown():
-    assert repr(dg.resistive_sheet(2.0)) == "resistive_sheet(2.0)" and isinstance(dg.resistive_sheet(1), ResistiveSheet)
     sim = run({"box": dg.total_field(wave_of(LAWS["TM"])), "default": dg.pec})
     assert "total_field(plane_wave" in str(sim.layout().attrs["boundary"])

@@ -264,7 +264,6 @@ def test_plane_waves_of_regions():
     mesh = mesh.with_regions({"air": lambda x: x[0] < 1, "glass": lambda x: x[0] > 1})
     law = dg.Maxwell(2, eps={"air": 1.0, "glass": 2.25}, mu={"air": 1.0, "glass": 1.0})
     wave = dg.plane_wave(law, (1, 0), (0, 0, 1), np.sin, medium="glass")
-    assert wave.__qualname__ == "plane_wave((1.0, 0.0), (0, 0, 1), sin, eps=2.25, mu=1)"
     assert wave((0.3, 0.0), 1.0)[1] == pytest.approx(-1.5 * np.sin(1 / 1.5 - 0.3))
     for condition in dg.incident(wave), dg.scattered(dg.pec, wave), dg.prescribed(wave):
         for laws in law, {"air": dg.Maxwell(2), "glass": dg.Maxwell(2, eps=2.25)}:

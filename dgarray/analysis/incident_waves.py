@@ -37,11 +37,11 @@ def waves(problem):
         if len(x):
             found.append(Wave(f"{shown(condition.field)} at {name!r}", of_field(condition.field, x, problem.law)))
     given = boundary.items() if isinstance(boundary, dict) else ()
-    launched = [(f"{shown(condition.pulse)} of the port {name!r}", condition.pulse) for name, condition in given
-                if declared(condition).pulse]
-    if declared(problem.source).pulse:
-        launched.append((shown(problem.source), problem.source.pulse))
-    return found + [Wave(text, of_time(pulse)) for text, pulse in launched]
+    launched = [(f"{shown(course)} of the port {name!r}", course) for name, condition in given
+                if (course := declared(condition).course)]
+    if course := declared(problem.source).course:
+        launched.append((shown(problem.source), course))
+    return found + [Wave(text, of_time(course)) for text, course in launched]
 
 
 def places(mesh, boundary, name):

@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..mesh.interfaces import other_side
 from ..physics.boundary import pec
+from ..physics.declared import Formula
 from ..physics.laws.law import shown
 from ..support.keywords import Keywords
 from ..support.wording import choose
@@ -154,7 +155,7 @@ class Port(Keywords):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Launch:
+class Launch(Formula):
     """The condition at the interface of a port that launches its mode; `Port.launch` makes it.
 
     Across the interface the fields jump, device less feed:
@@ -167,6 +168,7 @@ class Launch:
     port: Port
     pulse: Callable
     settled: bool = False          # whether the port is the one between the walls of a problem
+    course = property(lambda self: self.pulse)
 
     def __repr__(self):
         return f"{self.port!r}.launch({shown(self.pulse)})"

@@ -5,7 +5,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..mesh.interfaces import other_side
 from ..physics.declared import declared
-from ..physics.interface_conditions import TotalField
+from ..physics.interface_conditions import total_field
 
 KINDS = "total", "scattered"
 
@@ -22,7 +22,7 @@ def unknown_at(mesh, boundary, names):
     entering = conditions(boundary)
     if not entering:
         return {}
-    waves = {getattr(condition.field, "plane", None) for _, condition in entering}
+    waves = {declared(condition.field).plane for _, condition in entering}
     attrs = {} if len(waves) > 1 or None in waves else {"incident": waves.pop()}
     kinds = on_grid(entering) if mesh.structured else on_mesh(mesh.whole, boundary, entering, names)
     return attrs | ({"field": KINDS[kinds.pop()]} if len(kinds) == 1 and kinds < {0, 1} else {})
@@ -32,7 +32,7 @@ def conditions(boundary):
     """(name, condition) of those through which an incident field enters."""
     given = boundary if isinstance(boundary, dict) else {"default": boundary}
     return [(str(name), condition) for name, condition in given.items()
-            if isinstance(condition, TotalField) or declared(condition).unknown]
+            if isinstance(condition, total_field) or declared(condition).unknown]
 
 
 def on_grid(entering):
@@ -42,7 +42,7 @@ def on_grid(entering):
 
 def on_mesh(mesh, boundary, entering, names):
     """The numbers in KINDS of the unknown in the cells, -1 where nothing says so, -2 where conditions contradict each other."""
-    sides = [(mesh.interfaces[name], condition) for name, condition in entering if isinstance(condition, TotalField)]
+    sides = [(mesh.interfaces[name], condition) for name, condition in entering if isinstance(condition, total_field)]
     sides = [(rows, other_side(mesh.neighbours, rows), condition) for rows, condition in sides]
     part = connected(mesh, [rows for left, right, _ in sides for rows in (left, right)])
     said = np.zeros((part.max() + 1, 2), bool)
@@ -50,7 +50,7 @@ def on_mesh(mesh, boundary, entering, names):
         inside, outside = (left, right)[::condition.sign]
         said[part[inside[:, 0]], 0] = said[part[outside[:, 0]], 1] = True
     for name, condition in entering:
-        if not isinstance(condition, TotalField):
+        if not isinstance(condition, total_field):
             said[part[boundary_cells(mesh, boundary, name)], KINDS.index(condition.unknown)] = True
     kind = np.select([said.all(axis=1), said[:, 0], said[:, 1]], [-2, 0, 1], -1)
     cells = np.concatenate([mesh.named(str(name))[:, 0] for name in names])

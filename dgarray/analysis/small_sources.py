@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 
 from ..mesh.curved import cell_maps
+from ..physics.declared import declared
 from ..physics.laws.law import shown
 from ..spaces.parts import of_places
 from .totals import summed
@@ -18,7 +19,7 @@ def warn_of_narrow(problem, operator, arrays, stacklevel):
 
     arrays: plain arrays of a state on the host;  stacklevel: as of `warnings.warn`, from here; None: no warning"""
     source, mesh = problem.source, getattr(problem.mesh, "whole", problem.mesh)
-    profile = getattr(source, "profile", None)
+    profile = declared(source).profile
     if profile is None:
         return
     share, unknown = shares_of(profile, operator, arrays)

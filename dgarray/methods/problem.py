@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..physics.boundary import Sponge, refuse_factory
-from ..physics.declared import declared
+from ..physics.boundary import Sponge
+from ..physics.declared import declared, refuse_class
 from ..physics.laws.law import Law, argument, check_bounds, shown
 from ..physics.trace import call
 from ..support.wording import choose
@@ -114,7 +114,7 @@ def side_conditions(grid, boundary):
     for name, condition in boundary.items():
         if name != "default":
             choose("boundary", str(name), grid.boundaries, " on the grid; it has")
-        refuse_factory(name, condition)
+        refuse_class(name, condition)
         if not callable(condition) and not isinstance(condition, Sponge):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec, or "
                              "dgarray.Sponge(width)")

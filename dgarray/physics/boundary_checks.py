@@ -1,7 +1,6 @@
 """What the functions given to boundary conditions return on the boundary at the start, looked at before anything is computed.
 
-Each function here makes the attribute `check` of a condition: check(mesh, faces, law) raises ValueError. Of a grid `faces` is
-one side, (axis, end).
+The functions `check_...` raise ValueError; of a grid `faces` is one side, (axis, end).
 """
 import numpy as np
 
@@ -14,61 +13,55 @@ PARTS = 4                   # of an edge, at whose ends the functions are looked
 LEAST_COSINE = 0.17         # of the angle between a curved wall's normal and the face's: 80 degrees
 
 
-def check_normal(normal):
+def check_normal(normal, mesh, faces, law):
     """That the normal of a curved wall is finite, not zero, and neither tangential nor nearly so."""
-    def check(mesh, faces, law):
-        x = face_places(mesh, faces, 0)
-        N = values(normal, x, "the normal of curved_wall", "xyz"[:law.dim])
-        with np.errstate(all="ignore"):
-            cosine = np.abs(np.einsum("dfs,fd->fs", N, face_normals(mesh, faces))) / np.linalg.norm(N, axis=0)
-        wrong = np.argwhere(~(cosine > LEAST_COSINE))
-        if len(wrong):
-            raise ValueError(f"the normal of curved_wall is {shown_at(N, wrong[0])} at {shown_at(x, wrong[0])}; "
-                             "it must be finite, not zero, and neither tangential nor nearly so")
-    return check
+    x = face_places(mesh, faces, 0)
+    N = values(normal, x, "the normal of curved_wall", "xyz"[:law.dim])
+    with np.errstate(all="ignore"):
+        cosine = np.abs(np.einsum("dfs,fd->fs", N, face_normals(mesh, faces))) / np.linalg.norm(N, axis=0)
+    wrong = np.argwhere(~(cosine > LEAST_COSINE))
+    if len(wrong):
+        raise ValueError(f"the normal of curved_wall is {shown_at(N, wrong[0])} at {shown_at(x, wrong[0])}; "
+                         "it must be finite, not zero, and neither tangential nor nearly so")
 
 
-def check_state(g, condition):
+def check_state(g, condition, mesh, faces, law):
     """That the state g(x, t) is finite and admissible at t = 0."""
-    def check(mesh, faces, law):
-        all_checks(g)(mesh, faces, law)
-        x, role = face_places(mesh, faces, 1), f"the state of {condition}"
-        q = values(g, x, role, law.variables)
-        finite = np.isfinite(q).all(axis=0)
-        good = finite
-        if law.admissible is not None and not {*arguments(law.admissible)} - {"q", "x", "t"}:
-            with np.errstate(all="ignore"):
-                good = finite & call(law.admissible, dict(q=tuple(q), x=tuple(x), t=0.0))
-        wrong = np.argwhere(~good)
-        if len(wrong):
-            hint = f"; law.conservative computes it from {', '.join(law.primitive_variables)}" if law.conservative else ""
-            raise ValueError(f"{role} is not {'admissible' if finite.all() else 'finite'} at {shown_at(x, wrong[0])}, t = 0: "
-                             f"({', '.join(law.variables)}) = {shown_at(q, wrong[0])}{hint}")
-    return check
+    check_parts(g, mesh=mesh, faces=faces, law=law)
+    x, role = face_places(mesh, faces, 1), f"the state of {condition}"
+    q = values(g, x, role, law.variables)
+    finite = np.isfinite(q).all(axis=0)
+    good = finite
+    if law.admissible is not None and not {*arguments(law.admissible)} - {"q", "x", "t"}:
+        with np.errstate(all="ignore"):
+            good = finite & call(law.admissible, dict(q=tuple(q), x=tuple(x), t=0.0))
+    wrong = np.argwhere(~good)
+    if len(wrong):
+        hint = f"; law.conservative computes it from {', '.join(law.primitive_variables)}" if law.conservative else ""
+        raise ValueError(f"{role} is not {'admissible' if finite.all() else 'finite'} at {shown_at(x, wrong[0])}, t = 0: "
+                         f"({', '.join(law.variables)}) = {shown_at(q, wrong[0])}{hint}")
 
 
-def check_medium(wave, medium, variables):
+def check_medium(wave, medium, mesh, faces, law):
     """That the law has the variables of a wave, and at all faces its medium, {parameter: number}."""
-    def check(mesh, faces, law):
-        x = face_places(mesh, faces, 1)
-        beside = law.internal.parameters if law.internal is not None else ()
-        if set(medium) != set(law.parameters) - set(beside) or tuple(variables) != tuple(law.variables):
-            raise ValueError(f"{wave} is a wave of another law than {law!r}, with {', '.join(variables)}; give plane_wave, or "
-                             "what made it, that one")
-        for name, value in law.dispersive.items():
-            regions = value if isinstance(value, dict) else {}
-            inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]
-            if not regions or any(inside):
-                raise ValueError(f"{wave} is a wave in a medium without dispersion, but at the faces of its condition "
-                                 f"{argument(law, name)} of {law!r} is dispersive")
-        for name, number in medium.items():
-            values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
-            wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))
-            if len(wrong):
-                raise ValueError(f"{wave} is a wave in a medium with {argument(law, name)}={number:g}, but at the faces of its "
-                                 f"condition, at {shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the "
-                                 "same there")
-    return check
+    x = face_places(mesh, faces, 1)
+    beside = law.internal.parameters if law.internal is not None else ()
+    if set(medium) != set(law.parameters) - set(beside) or tuple(wave.variables) != tuple(law.variables):
+        raise ValueError(f"{wave!r} is a wave of another law than {law!r}, with {', '.join(wave.variables)}; give plane_wave, "
+                         "or what made it, that one")
+    for name, value in law.dispersive.items():
+        regions = value if isinstance(value, dict) else {}
+        inside = [np.isin(faces[:, 0], mesh.regions[str(region)]).any() for region in regions]
+        if not regions or any(inside):
+            raise ValueError(f"{wave!r} is a wave in a medium without dispersion, but at the faces of its condition "
+                             f"{argument(law, name)} of {law!r} is dispersive")
+    for name, number in medium.items():
+        values = parameter_at(mesh, faces, x, law.parameters.get(name, number))
+        wrong = np.argwhere(~np.isclose(values, number, rtol=1e-9, atol=0))
+        if len(wrong):
+            raise ValueError(f"{wave!r} is a wave in a medium with {argument(law, name)}={number:g}, but at the faces of its "
+                             f"condition, at {shown_at(x, wrong[0])}, it is {values[tuple(wrong[0])]:g}; it must be the "
+                             "same there")
 
 
 def parameter_at(mesh, faces, x, value):
@@ -81,24 +74,20 @@ def parameter_at(mesh, faces, x, value):
     return values if isinstance(value, dict) else np.full_like(values, value)
 
 
-def all_checks(*parts):
-    """The checks of those parts of a condition that have one, as one."""
-    def check(mesh, faces, law):
-        for part in parts:
-            if own := declared(part).check:
-                own(mesh, faces, law)
-    return check
+def check_parts(*parts, mesh, faces, law):
+    """The checks of those parts of a condition that have one."""
+    for part in parts:
+        if check := declared(part).check:
+            check(mesh, faces, law)
 
 
-def check_pressure(p):
+def check_pressure(p, mesh, faces):
     """That the pressure, a number or a function of x and t, is positive at t = 0."""
-    def check(mesh, faces, law):
-        if callable(p):
-            x = face_places(mesh, faces, 1)
-            wrong = np.argwhere(~(values(p, x, "the pressure of pressure_outflow", ("p",))[0] > 0))
-            if len(wrong):
-                raise ValueError(f"the pressure of pressure_outflow is not positive at {shown_at(x, wrong[0])}, t = 0")
-    return check
+    if callable(p):
+        x = face_places(mesh, faces, 1)
+        wrong = np.argwhere(~(values(p, x, "the pressure of pressure_outflow", ("p",))[0] > 0))
+        if len(wrong):
+            raise ValueError(f"the pressure of pressure_outflow is not positive at {shown_at(x, wrong[0])}, t = 0")
 
 
 def face_places(mesh, faces, least):

@@ -1,13 +1,19 @@
-"""What a boundary condition declares beside the state outside: its attributes, all of them optional."""
+"""What boundary conditions, incident fields and sources declare beside their value, and the base of those of the package."""
+from dataclasses import MISSING, fields
+from functools import wraps
 from typing import Any, NamedTuple
+
+from ..support.keywords import Keywords
+from .laws.law import shown
+from .trace import parameters
 
 
 class Declared(NamedTuple):
-    """The attributes of a condition, each None where it has none. A user's condition may be a plain function.
+    """The attributes of a condition, field or source, each None where it has none. A user's one may be a plain function.
 
     flux         (law) -> the numerical flux at its faces, whatever the inside has
     check        (mesh, faces, law), of an interface (mesh, left, right, law): raises ValueError where the condition does not
-                 fit, before anything is computed
+                 fit, before anything is computed; of a grid `faces` is one side, (axis, end)
     of_faces     (mesh, faces) -> {name: (face,)}, numbers of each face, which the condition may ask for as `face`; their names
                  are of_faces.names
     in_problem   (mesh, name, boundary) -> the condition in a problem, where it depends on other conditions
@@ -16,7 +22,10 @@ class Declared(NamedTuple):
     closed       of an interface: whether its faces must enclose a region
     unknown      "total" or "scattered", where a field enters: what the unknown of the run is beside these faces
     field        (x, t) -> this field
-    pulse        of what excites waves, the function of time"""
+    course       of a port or source: the function of time that it excites waves with
+    variables    of a field or source: those of the law that it is made for
+    plane        of a plane wave: its direction and amplitude as text
+    profile      of a small current: (x) -> its share at the points x"""
 
     flux: Any = None
     check: Any = None
@@ -27,9 +36,63 @@ class Declared(NamedTuple):
     closed: Any = None
     unknown: Any = None
     field: Any = None
-    pulse: Any = None
+    course: Any = None
+    variables: Any = None
+    plane: Any = None
+    profile: Any = None
 
 
 def declared(condition: Any) -> Declared:
-    """The `Declared` of a condition."""
+    """The `Declared` of a condition, field or source; a class is none yet."""
+    if isinstance(condition, type):
+        return Declared()
     return Declared(*(getattr(condition, name, None) for name in Declared._fields))
+
+
+class Formula(Keywords):
+    """Base of the conditions, fields, sources and pulses of the package: frozen dataclasses whose fields are the parameters and
+    whose `__call__` is the formula, in plain NumPy on tuples of components. `repr` is the call that makes one."""
+
+    def __repr__(self):
+        given = [(f, getattr(self, f.name)) for f in fields(self) if f.init]
+        texts = [shown(value) if f.default is MISSING else f"{f.name}={shown(value)}"
+                 for f, value in given if f.default is MISSING or value != f.default]
+        return f"{type(self).__name__}({', '.join(texts)})"
+
+    def keep(self, **values: Any) -> None:
+        """Set fields to the values that stand for those given, and attributes that follow from them; for `__post_init__`."""
+        self.__dict__.update(values)
+
+
+class Named(Formula):
+    """Base of the conditions without parameters. There is one of each class, which users give by its `__name__`."""
+
+    __name__: str
+
+    def __init_subclass__(cls):
+        cls.__call__ = given_itself(cls.__call__)
+
+    def __repr__(self):
+        return self.__name__
+
+    def __reduce__(self):
+        return self.__name__          # pickle and copy find the one that there is
+
+
+def given_itself(function):
+    """Let a condition say what it is where it is called without a state, instead of being given itself."""
+    @wraps(function)
+    def checked(self, *args, **kwargs):
+        if not args and not kwargs:
+            name = self.__name__
+            raise TypeError(f"{name} is a condition itself; give it without parentheses, boundary=dgarray.{name}")
+        return function(self, *args, **kwargs)
+    return checked
+
+
+def refuse_class(name: str, condition: Any) -> None:
+    """Raise ValueError for a class that makes a condition or field, given as the condition of the boundary `name`."""
+    if isinstance(condition, type) and issubclass(condition, Formula):
+        needed = [argument for argument, p in parameters(condition).items() if p.default is p.empty]
+        raise ValueError(f"boundary {name!r}: {condition.__name__} is not a condition but makes one; call it: "
+                         f"dgarray.{condition.__name__}({', '.join(needed)})")

@@ -4,21 +4,24 @@ Each field is a sum of exact solutions of the law in a uniform medium, so it is 
 """
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import product
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .boundary import acoustic, maker, marked
+from .boundary import acoustic
+from .declared import Formula
 from .derivative import derivative
-from .laws.law import argument, cross, dot, shown
-from .plane_waves import medium_of, plane_wave, tell
-from .trace import trace
+from .laws.law import cross, dot, shown
+from .plane_waves import Field, plane_wave
+from .trace import Graph, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .annotations import Components
     from .laws.law import Law
 
 COUNTS = {2: 41, 3: 19}             # plane waves of a beam in each direction across it
@@ -26,10 +29,8 @@ CUTS = {2: 8.6, 3: 6.1}             # greatest wave number across a beam, in 1 /
 WIDEST = 0.99                       # greatest sine of the angle between a plane wave and the beam
 
 
-@maker
-def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Sequence[float], waist: float, wavelength: float,
-                  shape: Callable, focus: Sequence[float] | None = None, medium: str | dict[str, float] | None = None,
-                  count: int | None = None) -> Callable:
+@dataclass(frozen=True, repr=False)
+class gaussian_beam(Field):
     """A Gaussian beam as a field (x, t) -> state in 2D or 3D, in a uniform medium: a sum of plane waves, so an exact solution.
 
     sum_j w_j shape(c t - k_j . (x - focus)) q_j,   k_j = s_j + sqrt(1 - |s_j|^2) direction,
@@ -51,38 +52,63 @@ def gaussian_beam(law: Law, direction: Sequence[float], amplitude: float | Seque
                waist; give more for domains beyond a third of it and where the beam has spread that far
     ValueError as of `plane_wave`, for a law in 1D, and for a waist, wavelength, focus or count that is not allowed.
     Goodman 2005, section 3.10 (angular spectrum); Stratton 1941, section 7.2."""
-    if law.dim == 1:
-        raise ValueError(f"gaussian_beam needs a law in 2D or 3D, not {law!r}; in 1D take plane_wave")
-    for name, value in (("waist", waist), ("wavelength", wavelength)):
-        positive(name, value)
-    if waist < wavelength / 2:
-        raise ValueError(f"waist={waist!r} is not allowed; it must be at least half of the wavelength {wavelength:g}")
-    focus = point_of(law, "focus", (0.0,) * law.dim if focus is None else focus)
-    count = COUNTS[law.dim] if count is None else count
-    if not (isinstance(count, Integral) and count >= 3 and count % 2):
-        raise ValueError(f"count={count!r} is not allowed; it must be an odd number from 3")
-    centre = plane_wave(law, direction, amplitude, shape, medium)          # checks direction, amplitude and medium
-    direction, scale = np.array(direction, float), float(np.linalg.norm(amplitude))
-    unit = tuple(np.array(amplitude, float) / scale) if np.ndim(amplitude) else amplitude / scale
-    number = 2 * np.pi / wavelength
-    waves, weights, strength = [], [], 0.0
-    for sines in sines_across(law.dim, min(CUTS[law.dim] / (number * waist), WIDEST), count):
-        k = np.sqrt(1 - dot(sines, sines)) * direction + np.array(sines) @ across(law, direction, unit)
-        turned, share = turned_with(law, direction, k, unit)
-        waves.append(plane_wave(law, k, turned, shape, medium))
-        weights.append(np.exp(-dot(sines, sines) * (number * waist / 2) ** 2))
-        strength += weights[-1] * share
-    weights = [float(scale * w / strength) for w in weights]
 
-    def field(x, t):
-        x = tuple(a - b for a, b in zip(x, focus))
-        total = [0.0] * len(law.variables)
-        for weight, wave in zip(weights, waves):
+    law: Law
+    direction: Sequence[float]
+    amplitude: float | Sequence[float]
+    waist: float
+    wavelength: float
+    shape: Callable
+    focus: Any = None
+    medium: str | dict[str, float] | None = field(default=None, hash=False)
+    count: int | None = None
+    waves: list[tuple[float, plane_wave]] = field(init=False, compare=False)
+
+    def __post_init__(self):
+        law, focus, count, waist, wavelength = self.law, self.focus, self.count, self.waist, self.wavelength
+        if law.dim == 1:
+            raise ValueError(f"gaussian_beam needs a law in 2D or 3D, not {law!r}; in 1D take plane_wave")
+        for name, value in (("waist", waist), ("wavelength", wavelength)):
+            positive(name, value)
+        if waist < wavelength / 2:
+            raise ValueError(f"waist={waist!r} is not allowed; it must be at least half of the wavelength {wavelength:g}")
+        focus = point_of(law, "focus", (0.0,) * law.dim if focus is None else focus)
+        count = COUNTS[law.dim] if count is None else count
+        if not (isinstance(count, Integral) and count >= 3 and count % 2):
+            raise ValueError(f"count={count!r} is not allowed; it must be an odd number from 3")
+        # checks direction, amplitude, shape and medium
+        centre = plane_wave(law, self.direction, self.amplitude, self.shape, self.medium)
+        self.keep(focus=focus, count=int(count), waist=float(waist), wavelength=float(wavelength), numbers=centre.numbers,
+                  **{name: getattr(centre, name) for name in ("direction", "amplitude", "medium")})
+        self.keep(waves=self.plane_waves())
+
+    def __repr__(self):
+        waist, wavelength = (repr(number).removesuffix(".0") for number in (self.waist, self.wavelength))
+        more = f", medium={self.medium!r}" * bool(self.medium) + f", count={self.count}" * (self.count != COUNTS[self.law.dim])
+        return (f"gaussian_beam({self.law!r}, {self.direction}, {self.amplitude}, shape={shown(self.shape)}, waist={waist}, "
+                f"wavelength={wavelength}, focus={self.focus}{more})")
+
+    def plane_waves(self) -> list[tuple[float, plane_wave]]:
+        """The plane waves of which the beam is the sum, each with its weight."""
+        law, number = self.law, 2 * np.pi / self.wavelength
+        direction, scale = np.array(self.direction, float), float(np.linalg.norm(self.amplitude))
+        amplitude: Any = self.amplitude
+        unit = tuple(np.array(amplitude, float) / scale) if np.ndim(amplitude) else amplitude / scale
+        waves, weights, strength = [], [], 0.0
+        for sines in sines_across(law.dim, min(CUTS[law.dim] / (number * self.waist), WIDEST), self.count):
+            k = np.sqrt(1 - dot(sines, sines)) * direction + np.array(sines) @ across(law, direction, unit)
+            turned, share = turned_with(law, direction, k, unit)
+            waves.append(plane_wave(law, k, turned, self.shape, self.medium))
+            weights.append(np.exp(-dot(sines, sines) * (number * self.waist / 2) ** 2))
+            strength += weights[-1] * share
+        return [(float(scale * w / strength), wave) for w, wave in zip(weights, waves)]
+
+    def __call__(self, x: Components, t: Any) -> tuple:
+        x = tuple(a - b for a, b in zip(x, self.focus))
+        total = [0.0] * len(self.law.variables)
+        for weight, wave in self.waves:
             total = [a + weight * b for a, b in zip(total, wave(x, t))]
         return tuple(total)
-    name = (f"gaussian_beam({tuple(map(float, direction))}, {amplitude}, {shown(shape)}, waist={waist:g}, "
-            f"wavelength={wavelength:g}, focus={focus})")
-    return marked(field, name, **{each: getattr(centre, each) for each in ("check", "variables", "medium")})
 
 
 def sines_across(dim, largest, count):
@@ -111,9 +137,8 @@ def turned_with(law, direction, k, amplitude):
     return tuple(map(float, turned)), float(turned @ E)
 
 
-@maker
-def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float], pulse: Callable,
-           medium: str | dict[str, float] | None = None) -> Callable:
+@dataclass(frozen=True, repr=False)
+class dipole(Field):
     """The exact field (x, t) -> state of a point source in 3D, in a uniform medium: electric dipole, of acoustics monopole.
 
     With R = x - position, r = |R|, n = R / r and f, f', f'' the pulse and its derivatives at t - r / c:
@@ -133,48 +158,54 @@ def dipole(law: Law, position: Sequence[float], moment: float | Sequence[float],
     ValueError for a law in 1D or 2D, another moment or position, and a medium that varies, has losses or is dispersive;
     TraceError for a pulse that cannot be traced.
     Jackson 1999, sections 9.2 and 9.3; Pierce 1989, section 4.3."""
-    if law.dim != 3:
-        raise ValueError(f"dipole needs a law in 3D, not {law!r}; in 2D a point source leaves a wake, whose field is no closed "
-                         "expression: compute it in a mesh with source=dgarray.current(...)")
-    place, strength = point_of(law, "position", position), moment_of(law, moment, "dipole")
-    numbers, varies = medium_of(law, medium, "a dipole")
-    if numbers.get("sigma"):
-        raise ValueError(f"a dipole needs a medium without losses, but the law is {law!r}")
-    first = derivative_of(pulse)
-    second = derivative_of(first)
-    if law.fields:
-        eps, mu = law.isotropic(numbers, "a dipole")
-        speed = (eps * mu) ** -0.5
-        unit = 1 / (4 * np.pi)
 
-        def field(x, t):
-            n, r, s = retarded(x, t)
-            f, df, ddf = pulse(s) / (r * r * r), first(s) / (speed * (r * r)), second(s) / (speed * speed * r)
-            near, far, along = unit / eps * (f + df), unit / eps * ddf, dot(n, strength)
-            E = tuple((3 * k * along - p) * near + (k * along - p) * far for k, p in zip(n, strength))
-            turning = unit * speed * (df + ddf)
-            return law.state(E, tuple(turning * c for c in cross(strength, n)))
-    else:
-        rho, speed = numbers["rho"], numbers["c"]
-        inflow = strength / (4 * np.pi)
+    law: Law
+    position: Sequence[float]
+    moment: Any
+    pulse: Callable
+    medium: str | dict[str, float] | None = field(default=None, hash=False)
+    first: Rate = field(init=False, compare=False)
+    second: Rate = field(init=False, compare=False)
+    speed: float = field(init=False, compare=False)
+    eps: Any = field(init=False, compare=False)
 
-        def field(x, t):
-            n, r, s = retarded(x, t)
-            ddf = second(s) / r
-            outward = inflow * (first(s) / (r * r) + ddf / speed)
-            return (rho * inflow * ddf, *(outward * k for k in n))
+    def __post_init__(self):
+        law = self.law
+        if law.dim != 3:
+            raise ValueError(f"dipole needs a law in 3D, not {law!r}; in 2D a point source leaves a wake, whose field is no "
+                             "closed expression: compute it in a mesh with source=dgarray.current(...)")
+        self.keep(position=point_of(law, "position", self.position), moment=moment_of(law, self.moment, "dipole"))
+        numbers = self.in_medium("a dipole")
+        first = derivative_of(self.pulse)
+        eps, mu = law.isotropic(numbers, "a dipole") if law.fields else (None, None)
+        self.keep(first=first, second=derivative_of(first), eps=eps,
+                  speed=(eps * mu) ** -0.5 if law.fields else numbers["c"])
 
-    def retarded(x, t):
-        """n, r and the time t - r / c."""
-        R = tuple(a - b for a, b in zip(x, place))
+    def __call__(self, x: Components, t: Any) -> tuple:
+        R = tuple(a - b for a, b in zip(x, self.position))
         r = np.sqrt(dot(R, R))
-        return tuple(c / r for c in R), r, t - r / speed
-    where = "".join(f", {argument(law, name)}={numbers[name]:g}" for name in varies)
-    return tell(field, f"dipole({place}, {strength}, {shown(pulse)}{where})", law, numbers)
+        n, s = tuple(c / r for c in R), t - r / self.speed
+        return self.waves(n, r, s) if self.law.fields else self.sound(n, r, s)
+
+    def waves(self, n: Components, r: Any, s: Any) -> tuple:
+        """The electric dipole's state at n, r and the time s = t - r / c."""
+        speed, p, unit = self.speed, self.moment, 1 / (4 * np.pi)
+        f, df, ddf = self.pulse(s) / (r * r * r), self.first(s) / (speed * (r * r)), self.second(s) / (speed * speed * r)
+        near, far, along = unit / self.eps * (f + df), unit / self.eps * ddf, dot(n, p)
+        E = tuple((3 * k * along - c) * near + (k * along - c) * far for k, c in zip(n, p))
+        turning = unit * speed * (df + ddf)
+        return self.law.state(E, tuple(turning * c for c in cross(p, n)))
+
+    def sound(self, n: Components, r: Any, s: Any) -> tuple:
+        """The monopole's state at n, r and the time s = t - r / c."""
+        rho, inflow = self.numbers["rho"], self.moment / (4 * np.pi)
+        ddf = self.second(s) / r
+        outward = inflow * (self.first(s) / (r * r) + ddf / self.speed)
+        return (rho * inflow * ddf, *(outward * k for k in n))
 
 
-@maker
-def current(law: Law, position: Sequence[float], moment: float | Sequence[float], width: float, pulse: Callable) -> Callable:
+@dataclass(frozen=True, repr=False)
+class current(Formula):
     """A small current as the source (x, t) -> state of a `Simulation`, around a point: Maxwell eps E_t = curl H - J.
 
     J = p f'(t) g(x),   g = exp(-|x - position|^2 / width^2) / (sqrt(pi) width)^dim,   whose integral is 1;
@@ -195,33 +226,61 @@ def current(law: Law, position: Sequence[float], moment: float | Sequence[float]
     ValueError for other laws, another moment, position or width, and a moment along components that the law does not have;
     TraceError for a pulse that cannot be traced.
     Taflove & Hagness 2005, section 5.1."""
-    place, given = point_of(law, "position", position), moment_of(law, moment, "current")
-    positive("width", width)
-    rate, scale = derivative_of(pulse), float(np.sqrt(np.pi) * width) ** -law.dim
-    if law.fields:
-        strength = law.state(tuple(-p for p in given), (0.0, 0.0, 0.0))
-    else:
-        strength = (given, *(0.0,) * law.dim)
 
-    def profile(x):
-        R = tuple(a - b for a, b in zip(x, place))
-        return scale * np.exp(-dot(R, R) * (1 / width**2))
+    law: Law
+    position: Sequence[float]
+    moment: float | Sequence[float]
+    width: float
+    pulse: Callable
+    course: Rate = field(init=False, compare=False)
+    strength: tuple = field(init=False, compare=False)
+    scale: float = field(init=False, compare=False)
 
-    def source(x, t):
-        value = rate(t) * profile(x)
-        return tuple(s * value for s in strength)
-    return marked(source, f"current({place}, {given}, {width:g}, {shown(pulse)})", variables=tuple(law.variables), pulse=rate,
-                  profile=profile, position=place, width=float(width))
+    def __post_init__(self):
+        law = self.law
+        place, given = point_of(law, "position", self.position), moment_of(law, self.moment, "current")
+        positive("width", self.width)
+        strength = law.state(tuple(-p for p in given), (0.0, 0.0, 0.0)) if law.fields else (given, *(0.0,) * law.dim)
+        self.keep(position=place, moment=given, width=float(self.width), course=derivative_of(self.pulse), strength=strength,
+                  scale=float(np.sqrt(np.pi) * self.width) ** -law.dim)
+
+    def __repr__(self):
+        width = repr(self.width).removesuffix(".0")
+        return f"current({self.law!r}, {self.position}, {self.moment}, {width}, {shown(self.pulse)})"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The law's variables, components of the source."""
+        return tuple(self.law.variables)
+
+    def profile(self, x: Components) -> Any:
+        """g(x)."""
+        R = tuple(a - b for a, b in zip(x, self.position))
+        return self.scale * np.exp(-dot(R, R) * (1 / self.width**2))
+
+    def __call__(self, x: Components, t: Any) -> tuple:
+        value = self.course(t) * self.profile(x)
+        return tuple(s * value for s in self.strength)
+
+
+@dataclass(frozen=True, repr=False)
+class Rate(Formula):
+    """The derivative of a function of one number, recorded as a graph: for numbers, arrays and traced values."""
+
+    graph: Graph
+
+    def __call__(self, s: Any) -> Any:
+        return derivative(self.graph, {"s": s}, {"s": 1.0})[0]
 
 
 def derivative_of(pulse):
-    """The derivative of a function of one number, as a function that takes numbers, arrays and traced values."""
+    """The derivative of a function of one number."""
     if not callable(pulse):
         raise ValueError(f"pulse={pulse!r} is not allowed; give a function of time that returns a number")
     graph = trace(lambda s: pulse(s), {"s": None}, "pulse")
     if len(graph.outputs) != 1:
         raise ValueError(f"pulse returns {len(graph.outputs)} numbers; it must return one")
-    return lambda s: derivative(graph, {"s": s}, {"s": 1.0})[0]
+    return Rate(graph)
 
 
 def point_of(law, name, values):

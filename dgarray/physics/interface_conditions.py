@@ -17,17 +17,19 @@ layer, are refused.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..support.wording import choose
-from .boundary import linear, maker, need, state_function, state_of
+from .boundary import linear, need, state_function, state_of
 from .boundary_checks import check_state, face_places, shown_at, values
+from .declared import Formula
 from .dispersion import Dispersion
 from .fluxes import upwind
-from .laws.law import dot, shown
+from .laws.law import dot
 from .laws.maxwell import cross
 from .pointwise import components
 from .trace import call
@@ -35,32 +37,14 @@ from .trace import call
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .annotations import Components
+    from .laws.law import Law
+
 SIDES = ("inside", "outside")
 
 
-class TotalField:
-    """The condition that `total_field` makes."""
-
-    closed = True
-
-    def __init__(self, field, side):
-        self.field = state_function(field, "total_field")
-        self.sign = 1 if choose("total_field: side", side, SIDES) == "inside" else -1
-
-    def __repr__(self):
-        return f"total_field({shown(self.field)}{', side=' + repr('outside') if self.sign < 0 else ''})"
-
-    def check(self, mesh, left, right, law):
-        check_state(self.field, "total_field")(mesh, right if self.sign > 0 else left, law)          # where it is a solution
-
-    def between(self, l, r, x, t, law):
-        linear(law, "total_field")
-        field = [self.sign * c for c in state_of(self.field, x, t, law, "total_field")]
-        return tuple(a + b for a, b in zip(r, field)), tuple(a - b for a, b in zip(l, field))
-
-
-@maker
-def total_field(field: Sequence[float] | Callable, side: str = "inside") -> TotalField:
+@dataclass(frozen=True, repr=False)
+class total_field(Formula):
     """An incident field enters through named faces inside of a mesh: on one side the unknown is the total field, on the other
     one the scattered field, the total one less the incident one.
 
@@ -72,23 +56,51 @@ def total_field(field: Sequence[float] | Callable, side: str = "inside") -> Tota
     Given as boundary={"name": total_field(field)}, where "name" is an interface, such as that around a region,
     mesh.with_interfaces({"name": "region"}).  For linear laws. ValueError for another side, and a field that is no function.
     Taflove & Hagness 2005, section 5.10; Alvarez, Angulo, Bretones & Garcia 2012."""
-    return TotalField(field, side)
+
+    field: Sequence[float] | Callable
+    side: str = "inside"
+    closed = True
+
+    def __post_init__(self):
+        self.keep(field=state_function(self.field, "total_field"), side=choose("total_field: side", self.side, SIDES))
+
+    @property
+    def sign(self) -> int:
+        """1 where the total field is inside, -1 where it is outside."""
+        return 1 if self.side == "inside" else -1
+
+    def check(self, mesh, left, right, law):
+        check_state(self.field, "total_field", mesh, right if self.sign > 0 else left, law)          # where it is a solution
+
+    def between(self, l: Components, r: Components, x: Components, t: Any, law: Law) -> tuple[tuple, tuple]:
+        linear(law, "total_field")
+        field = [self.sign * c for c in state_of(self.field, x, t, law, "total_field")]
+        return tuple(a + b for a, b in zip(r, field)), tuple(a - b for a, b in zip(l, field))
 
 
-class ResistiveSheet:
-    """The condition that `resistive_sheet` makes."""
+@dataclass(frozen=True, repr=False)
+class resistive_sheet(Formula):
+    """A thin sheet that takes energy, at named faces inside of a mesh.
 
+    Maxwell: E is continuous across it and drives a current in it, n x (H+ - H-) = E_tangential / R.
+    Acoustics: the normal velocity is continuous and the pressure falls, p- - p+ = R n . v (a fabric, a wire mesh).
+
+    resistance   R, of Maxwell that of a square (in the units of the impedance sqrt(mu / eps)), of acoustics pressure over
+                 velocity (in the units of rho c); a positive number, or a function of x
+    A wave along the normal of a sheet in a medium of the impedance Z is transmitted with the share 2 R / (2 R + Z) of its E; of
+    acoustics 2 Z / (2 Z + R) of its pressure.  Given as boundary={"name": resistive_sheet(R)}.
+    ValueError for another resistance, laws other than Maxwell and Acoustics, and media that are tensors.
+    Senior & Volakis 1995, section 2.4; Morse & Ingard 1968, section 6.3."""
+
+    resistance: float | Callable
     flux = staticmethod(upwind)
 
-    def __init__(self, resistance):
-        if isinstance(resistance, Dispersion) or not callable(resistance) and not (
-                isinstance(resistance, Real) and not isinstance(resistance, bool) and 0 < resistance < np.inf):
-            raise ValueError(f"resistive_sheet({resistance!r}) is not allowed; give a positive number, or a function of x; a "
+    def __post_init__(self):
+        R = self.resistance
+        if isinstance(R, Dispersion) or not callable(R) and not (
+                isinstance(R, Real) and not isinstance(R, bool) and 0 < R < np.inf):
+            raise ValueError(f"resistive_sheet({R!r}) is not allowed; give a positive number, or a function of x; a "
                              "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")
-        self.resistance = resistance
-
-    def __repr__(self):
-        return f"resistive_sheet({shown(self.resistance)})"
 
     def check(self, mesh, left, right, law):
         x = face_places(mesh, left, 0)
@@ -98,12 +110,14 @@ class ResistiveSheet:
             raise ValueError(f"the resistance of a sheet is {found[0][tuple(wrong[0])]:g} at {shown_at(x, wrong[0])}; it must "
                              "be positive")
 
-    def at(self, x):
+    def at(self, x: Components) -> Any:
+        """The resistance at x."""
         if not callable(self.resistance):
             return float(self.resistance)
         return components(call(self.resistance, dict(x=x), "resistance"), 1, "the resistance of a sheet")[0]
 
-    def between(self, l, r, n, x, ml, mr, law):
+    def between(self, l: Components, r: Components, n: Components, x: Components, ml: Any, mr: Any,
+                law: Any) -> tuple[tuple, tuple]:
         linear(law, "resistive_sheet")
         R = self.at(x)
         if law.fields:
@@ -136,19 +150,3 @@ def porous(R, l, r, n, Zl, Zr):
     v = (l[0] - r[0] + Zl * vl + Zr * vr) / (Zl + Zr + R)
     velocity = tuple(v * k for k in n)
     return (l[0] + Zl * (vl - v), *velocity), (r[0] + Zr * (v - vr), *velocity)
-
-
-@maker
-def resistive_sheet(resistance: float | Callable) -> ResistiveSheet:
-    """A thin sheet that takes energy, at named faces inside of a mesh.
-
-    Maxwell: E is continuous across it and drives a current in it, n x (H+ - H-) = E_tangential / R.
-    Acoustics: the normal velocity is continuous and the pressure falls, p- - p+ = R n . v (a fabric, a wire mesh).
-
-    resistance   R, of Maxwell that of a square (in the units of the impedance sqrt(mu / eps)), of acoustics pressure over
-                 velocity (in the units of rho c); a positive number, or a function of x
-    A wave along the normal of a sheet in a medium of the impedance Z is transmitted with the share 2 R / (2 R + Z) of its E; of
-    acoustics 2 Z / (2 Z + R) of its pressure.  Given as boundary={"name": resistive_sheet(R)}.
-    ValueError for another resistance, laws other than Maxwell and Acoustics, and media that are tensors.
-    Senior & Volakis 1995, section 2.4; Morse & Ingard 1968, section 6.3."""
-    return ResistiveSheet(resistance)

@@ -1,25 +1,55 @@
 """Plane waves as fields (x, t) -> state, and the uniform medium that such a field needs."""
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..support.wording import choose, plural
-from .boundary import acoustic, maker, marked
+from .boundary import acoustic
 from .boundary_checks import check_medium
-from .laws.law import argument, check_bounds, cross, dot, shown
+from .declared import Formula
+from .laws.law import argument, check_bounds, cross, dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .annotations import Components
     from .laws.law import Law
 
 
-@maker
-def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | Sequence[float], shape: Callable,
-               medium: str | dict[str, float] | None = None) -> Callable:
+class Field(Formula):
+    """Base of the fields (x, t) -> state of a law in a uniform medium.
+
+    numbers    {parameter of the law: number} of the medium, set by `in_medium`"""
+
+    law: Law
+    medium: str | dict[str, float] | None
+    numbers: dict[str, float]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The law's variables, components of the field."""
+        return tuple(self.law.variables)
+
+    def check(self, mesh, faces, law):
+        check_medium(self, self.numbers, mesh, faces, law)
+
+    def in_medium(self, what: str) -> dict[str, float]:
+        """Set `numbers`, and return them.
+
+        ValueError, in which `what` names the field, for a medium that is not known, has losses or is dispersive."""
+        numbers = medium_of(self.law, self.medium, what)
+        if numbers.get("sigma"):
+            raise ValueError(f"{what} needs a medium without losses, but the law is {self.law!r}")
+        self.keep(numbers=numbers)
+        return numbers
+
+
+@dataclass(frozen=True, repr=False)
+class plane_wave(Field):
     """A plane wave of the law as a field (x, t) -> state, in a uniform medium.
 
     law        Maxwell or Acoustics
@@ -31,40 +61,65 @@ def plane_wave(law: Law, direction: float | Sequence[float], amplitude: float | 
     Maxwell: H = k x E / Z.  Acoustics: v = p k / (rho c).
     ValueError if k is no unit vector, E is not normal to it, the amplitude is 0 or not finite, or the wave's medium is not
     known, has losses or is dispersive."""
-    if not law.fields:
-        acoustic(law, "plane_wave")
-    along, strength = np.atleast_1d(direction), amplitude_of(law, amplitude)
-    if along.shape != (law.dim,) or along.dtype.kind not in "fiu" or not abs(dot(along, along) - 1) <= 1e-9:
-        raise ValueError(f"direction={direction!r} is not allowed; it must be a unit vector with "
-                         f"{plural(law.dim, 'component')}")
-    if not callable(shape):
-        raise ValueError(f"shape={shape!r} is not allowed; give a function of c t - k . x that returns a number")
-    k = tuple(map(float, along))
-    numbers, varies = medium_of(law, medium)
-    if numbers.get("sigma"):
-        raise ValueError(f"a plane wave needs a medium without losses, but the law is {law!r}")
-    if law.fields:
-        (eps, mu), k3 = law.isotropic(numbers, "a plane wave"), law.direction(k)
-        E = tuple(map(float, strength))
-        if abs(dot(E, k3)) > 1e-9:
-            raise ValueError(f"amplitude={amplitude!r} is not allowed; E must be normal to {k}")
-        H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
-        absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
-                  if abs(c) > 1e-12 and f + axis not in law.variables]
-        if absent:
-            raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
-                             f"the law has {', '.join(law.variables)}")
-        state, speed = law.state(E, H), (eps * mu) ** -0.5
-    else:
-        rho, speed, pressure = numbers["rho"], numbers["c"], float(strength)
-        state = (pressure, *(pressure * c / (rho * speed) for c in k))
 
-    def field(x, t):
-        profile = shape(speed * t - dot(k, x))
-        return tuple(a * profile for a in state)
-    where = "".join(f", {argument(law, name)}={numbers[name]:g}" for name in varies)
-    tell(field, f"plane_wave({k}, {amplitude}, {shown(shape)}{where})", law, numbers)
-    return marked(field, field.__qualname__, plane=f"plane_wave({shown_vector(k)}, {shown_vector(strength)})")
+    law: Law
+    direction: float | Sequence[float]
+    amplitude: float | Sequence[float]
+    shape: Callable
+    medium: str | dict[str, float] | None = field(default=None, hash=False)
+    state: tuple = field(init=False, compare=False)
+    speed: float = field(init=False, compare=False)
+
+    def __post_init__(self):
+        law, along = self.law, np.atleast_1d(self.direction)
+        if not law.fields:
+            acoustic(law, "plane_wave")
+        strength = amplitude_of(law, self.amplitude)
+        if along.shape != (law.dim,) or along.dtype.kind not in "fiu" or not abs(dot(along, along) - 1) <= 1e-9:
+            raise ValueError(f"direction={self.direction!r} is not allowed; it must be a unit vector with "
+                             f"{plural(law.dim, 'component')}")
+        if not callable(self.shape):
+            raise ValueError(f"shape={self.shape!r} is not allowed; give a function of c t - k . x that returns a number")
+        k = tuple(map(float, along))
+        numbers = self.in_medium("a plane wave")
+        state, speed = (maxwell_wave(law, k, self.amplitude, strength, numbers) if law.fields else
+                        sound_wave(k, strength, numbers))
+        self.keep(direction=k, amplitude=plain(strength), state=state, speed=speed)
+
+    @property
+    def plane(self) -> str:
+        """The direction and amplitude as text that does not depend on how they were typed, nor on the shape."""
+        return f"plane_wave({shown_vector(self.direction)}, {shown_vector(self.amplitude)})"
+
+    def __call__(self, x: Components, t: Any) -> tuple:
+        profile = self.shape(self.speed * t - dot(self.direction, x))
+        return tuple(a * profile for a in self.state)
+
+
+def maxwell_wave(law, k, amplitude, strength, numbers):
+    """The state and speed of a plane wave along k, E = strength, H = k x E / Z. ValueError where the law has no such wave."""
+    (eps, mu), k3 = law.isotropic(numbers, "a plane wave"), law.direction(k)
+    E = tuple(map(float, strength))
+    if abs(dot(E, k3)) > 1e-9:
+        raise ValueError(f"amplitude={amplitude!r} is not allowed; E must be normal to {k}")
+    H = tuple(c * (eps / mu) ** 0.5 for c in cross(k3, E))
+    absent = [f + axis for f, vector in (("E", E), ("H", H)) for axis, c in zip("xyz", vector)
+              if abs(c) > 1e-12 and f + axis not in law.variables]
+    if absent:
+        raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
+                         f"the law has {', '.join(law.variables)}")
+    return law.state(E, H), (eps * mu) ** -0.5
+
+
+def sound_wave(k, strength, numbers):
+    """The state and speed of a plane wave along k, p = strength, v = p k / (rho c)."""
+    rho, speed, pressure = numbers["rho"], numbers["c"], float(strength)
+    return (pressure, *(pressure * c / (rho * speed) for c in k)), speed
+
+
+def plain(values):
+    """An array as a tuple of Python's numbers, one without axes as a number."""
+    return tuple(values.tolist()) if values.ndim else values.item()
 
 
 def amplitude_of(law, amplitude):
@@ -80,21 +135,14 @@ def amplitude_of(law, amplitude):
     return found
 
 
-def tell(field, name, law, medium):
-    """Let a field say its name, its law's variables and its medium, {parameter: number}, and check them where it is given."""
-    own = (dict(zip(("eps", "mu"), law.isotropic(medium, "a wave"))) if law.fields else
-           {argument(law, name): value for name, value in medium.items()})
-    return marked(field, name, check=check_medium(name, medium, law.variables), variables=tuple(law.variables), medium=own)
-
-
 def shown_vector(values):
     """A vector, or a number, as text that does not depend on how it was typed."""
     numbers = [f"{float(value) + 0.0:.9g}" for value in np.ravel(values)]
     return f"({', '.join(numbers)})" if len(numbers) > 1 else numbers[0]
 
 
-def medium_of(law, medium, field="a plane wave"):
-    """The parameters {name: number} of the medium of a field, and the names of those that vary in the law.
+def medium_of(law, medium, field):
+    """The parameters {name: number} of the medium of a field.
 
     medium: None, the name of a region, or {argument of the law: number}. ValueError where it does not say a number of each
     parameter that varies, and where it is dispersive."""
@@ -128,4 +176,4 @@ def medium_of(law, medium, field="a plane wave"):
         if not isinstance(value, Real):
             raise ValueError(f"medium: {argument(law, name)}={value!r} is not allowed; give a number")
         check_bounds(law, name, value, f"medium: {argument(law, name)}={value!r}")
-    return {name: float(value) for name, value in (law.parameters | given).items()}, varies
+    return {name: float(value) for name, value in (law.parameters | given).items()}

@@ -1,21 +1,22 @@
 """A pulse in time with a chosen band of frequencies and no mean, for waves and sources."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .boundary import maker, marked
+from .declared import Formula
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 EDGE = 0.1               # of the largest amplitude, what the pulse has at both ends of its band
 HALF_LENGTH = 4.5        # widths from its middle to where its envelope has fallen to 2e-9
 
 
-@maker
-def pulse(band: Sequence[float], start: float = 0.0) -> Callable:
+@dataclass(frozen=True, repr=False)
+class pulse(Formula):
     """A pulse s -> number with the frequencies of a band and a mean of zero: a sine with a Gaussian envelope,
 
     f(s) = sin(2 pi f_m u) exp(-(u / w)^2),   u = s - start - 4.5 w,   f_m = (low + high) / 2,
@@ -28,17 +29,31 @@ def pulse(band: Sequence[float], start: float = 0.0) -> Callable:
     start   where it begins, with 2e-9 of its largest value; it ends at `pulse.end`, 9 w later
     As `shape` of a `plane_wave`, of c t - k . x, or as the pulse of a port, a `dipole` or a `current`, of t.
     ValueError for another band and start.  Taflove & Hagness 2005, section 5.2."""
-    given = np.asarray(band)
-    if given.shape != (2,) or given.dtype.kind not in "fiu" or not np.isfinite(given).all() or not 0 <= given[0] < given[1]:
-        raise ValueError(f"band={band!r} is not allowed; it must be two numbers (low, high), 0 <= low < high")
-    if isinstance(start, bool) or np.ndim(start) or np.asarray(start).dtype.kind not in "fiu" or not np.isfinite(start):
-        raise ValueError(f"start={start!r} is not allowed; it must be a finite number")
-    low, high = map(float, given)
-    width = 2 * float(np.sqrt(np.log(1 / EDGE))) / (np.pi * (high - low))
-    middle, rate = float(start) + HALF_LENGTH * width, np.pi * (low + high)
 
-    def shape(s):
-        u = s - middle
-        return np.sin(rate * u) * np.exp(-((u * (1 / width)) ** 2))
-    name = f"pulse(({low:g}, {high:g})" + f", start={start:g}" * bool(start) + ")"
-    return marked(shape, name, end=middle + HALF_LENGTH * width)
+    band: Sequence[float]
+    start: float = 0.0
+    end: float = field(init=False, compare=False)
+    width: float = field(init=False, compare=False)
+    middle: float = field(init=False, compare=False)
+    rate: float = field(init=False, compare=False)
+
+    def __post_init__(self):
+        given, start = np.asarray(self.band), self.start
+        if (given.shape != (2,) or given.dtype.kind not in "fiu" or not np.isfinite(given).all()
+                or not 0 <= given[0] < given[1]):
+            raise ValueError(f"band={self.band!r} is not allowed; it must be two numbers (low, high), 0 <= low < high")
+        if isinstance(start, bool) or np.ndim(start) or np.asarray(start).dtype.kind not in "fiu" or not np.isfinite(start):
+            raise ValueError(f"start={start!r} is not allowed; it must be a finite number")
+        low, high = map(float, given)
+        width = 2 * float(np.sqrt(np.log(1 / EDGE))) / (np.pi * (high - low))
+        middle, rate = float(start) + HALF_LENGTH * width, np.pi * (low + high)
+        self.keep(band=(low, high), start=float(start), width=width, middle=middle, rate=rate,
+                  end=middle + HALF_LENGTH * width)
+
+    def __repr__(self):
+        low, high, start = (repr(number).removesuffix(".0") for number in (*self.band, self.start))
+        return f"pulse(({low}, {high})" + f", start={start}" * bool(self.start) + ")"
+
+    def __call__(self, s: Any) -> Any:
+        u = s - self.middle
+        return np.sin(self.rate * u) * np.exp(-((u * (1 / self.width)) ** 2))

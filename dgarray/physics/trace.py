@@ -317,6 +317,8 @@ _SIGNATURES: dict[type, WeakKeyDictionary] = {FunctionType: WeakKeyDictionary(),
 def _signature(function):
     """({name: parameter}, names without *args and **kwargs) of a callable; those of functions and methods are kept, as Python
     takes long to find them."""
+    if type(function) not in _SIGNATURES and type(type(function).__call__) is FunctionType:
+        function = function.__call__
     kept, key = _SIGNATURES.get(type(function), {}), getattr(function, "__func__", function)
     if type(key) is not FunctionType or key not in kept:
         found = inspect.signature(function).parameters

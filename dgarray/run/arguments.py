@@ -11,6 +11,7 @@ from ..mesh import Grid, Mesh
 from ..methods.method import Method
 from ..output import GRID_RESERVED, RESERVED
 from ..output.store.codecs import check_compress
+from ..physics.declared import declared
 from ..physics.laws import Law
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, components, say_numbers_alone, written_at
@@ -60,7 +61,7 @@ def check_variables(law, fields):
     """Raise ValueError for fields {name: function} that say other variables than those of the law, as what `plane_wave` and
     `current` make for another law does."""
     for name, field in fields.items():
-        variables = getattr(field, "variables", law.variables)
+        variables = declared(field).variables or law.variables
         if tuple(variables) != tuple(law.variables):
             raise ValueError(f"{name}={shown(field)} was made for a law with {', '.join(variables)}, but the law is {law!r}, "
                              f"with {', '.join(law.variables)}; make it for that one")

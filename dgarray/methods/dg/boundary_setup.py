@@ -1,12 +1,12 @@
 """The user's boundary conditions assigned to boundary faces, and the law's parameters assigned to elements.
 
 On a part of a mesh both are computed on the whole mesh first, because a condition may need all its faces at once."""
-from functools import wraps
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...physics.boundary import refuse_factory
-from ...physics.declared import declared
+from ...physics.declared import Formula, declared, refuse_class
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...support.wording import choose, plural
@@ -58,7 +58,7 @@ def boundary_groups(mesh, boundary):
                              f"mesh.cut({str(name)!r}), or leave it out")
         if name != "default" or "default" in mesh.boundaries:
             choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
-        refuse_factory(name, condition)
+        refuse_class(name, condition)
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
     boundary = {name: condition for name, condition in boundary.items() if not declared(condition).between}
@@ -102,21 +102,43 @@ def asking(mesh, boundary):
 def on_part(groups, cells):
     """{name: condition} on a mesh of some cells alone, for what `asking` returns: there they have the numbers of their faces in
     the whole mesh."""
-    found = {}
-    for name, (rows, condition, numbers) in groups.items():
-        keys = {tuple(row): place for place, row in enumerate(rows.tolist())}
+    return {name: OnPart(condition, NumbersOnPart(condition.of_faces.names, cells, rows, numbers))
+            for name, (rows, condition, numbers) in groups.items()}
 
-        @wraps(condition)
-        def of_part(*arguments, condition=condition, **keywords):
-            return condition(*arguments, **keywords)
 
-        def of_faces(mesh, faces, keys=keys, numbers=numbers):
-            which = [keys[int(cells[cell]), face] for cell, face in np.asarray(faces).tolist()]
-            return {key: values[which] for key, values in numbers.items()}
-        of_faces.names = condition.of_faces.names
-        of_part.of_faces = of_faces
-        found[name] = of_part
-    return found
+@dataclass(frozen=True, eq=False)
+class NumbersOnPart:
+    """The numbers of the faces of a part of a mesh, {name: (face,)}, from those of the whole mesh: `of_faces` of a condition.
+
+    names     of the numbers
+    cells     numbers in the whole mesh of the part's cells
+    rows      the faces (count, 2: cell, local face) in the whole mesh that have `numbers`"""
+
+    names: tuple
+    cells: np.ndarray
+    rows: np.ndarray
+    numbers: dict
+
+    def __call__(self, mesh, faces):
+        places = {tuple(row): place for place, row in enumerate(self.rows.tolist())}
+        which = [places[int(self.cells[cell]), face] for cell, face in np.asarray(faces).tolist()]
+        return {key: values[which] for key, values in self.numbers.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnPart(Formula):
+    """A condition that asks for numbers of its faces, on a part of a mesh."""
+
+    condition: Callable
+    of_faces: NumbersOnPart
+    flux = property(lambda self: declared(self.condition).flux)
+    check = property(lambda self: declared(self.condition).check)
+
+    def __repr__(self):
+        return shown(self.condition)
+
+    def __call__(self, q, n, x, t, m, law, face):
+        return call(self.condition, dict(q=q, n=n, x=x, t=t, m=m, law=law, face=face))
 
 
 def by_region(mesh, given, value, cells=slice(None)):

@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ...physics.boundary import Sponge
+from ...physics.laws.law import shown
 from ...physics.taylor import exp
 from ...physics.trace import call, record
 from ...reference import hermite
@@ -195,6 +196,6 @@ def mirror(linear, grid, name, condition):
         right = [np.allclose(turn, -A if k == axis else A) for k, (turn, A) in enumerate(zip(turned, along))]
         if all(right) and np.allclose(along[axis] * S, along[axis] @ outside):
             return S
-    raise ValueError(f"boundary {name!r}: {getattr(condition, '__qualname__', condition)} does not mirror waves of "
+    raise ValueError(f"boundary {name!r}: {shown(condition)} does not mirror waves of "
                      f"{law!r}; Hermite takes pec, pmc, wall and pressure_release where they fit the law, Sponge(width) to let "
                      "waves out, and periodic axes")
