@@ -3,11 +3,20 @@
 `faces` are the corners of each face of a cell, those of its `Shape`. In rows of point numbers a triangle beside quadrilaterals,
 as prisms have them, repeats its last corner."""
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from .errors import MeshError
+
+
+class Inner(StrEnum):
+    """The boundary names of faces where a part of a mesh meets the rest; no name of a user or a file begins with a space."""
+
+    CUT = " cut"          # the rest is left out
+    JOIN = " join"          # the rest is another set of elements
+    BEYOND = " beyond"          # the rest is cells that are not even copied
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from . import geometry
 from .curved import cell_maps, geometry as curved_geometry
 from .describe import names as names_in, sizes
 from .errors import MeshError
-from .faces import Neighbours, centres, face_points, find_faces
+from .faces import Inner, Neighbours, centres, face_points, find_faces
 from .partition import Share
 from .refine import hanging
 
@@ -62,7 +62,7 @@ class MeshData:
             array.setflags(write=False)
 
     def __repr__(self):
-        names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items() if not name.startswith(" "))
+        names = ", ".join(f"{name} {len(rows)}" for name, rows in self.boundaries.items() if not isinstance(name, Inner))
         unnamed = f"; {len(self.unnamed)} unnamed boundary faces" if len(self.unnamed) else ""
         curved = f", {np.count_nonzero(self.is_curved)} curved, of order {self.order}" if self.order > 1 else ""
         counts = " and ".join(plural(block.cell_count, f"{block.cell_type} cell") for block in self.blocks) + curved

@@ -5,7 +5,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-BEYOND = " beyond"          # boundary name of faces to cells that are left out; no mesh file has names like it
+from .faces import Inner
 
 
 class Neighbourhood:
@@ -189,4 +189,4 @@ def with_near(mesh, cells):
     touched[mesh.cells[cells]] = True
     touched[-1] = False
     near = np.flatnonzero(touched[mesh.cells].any(axis=1))
-    return (mesh, near) if len(near) == mesh.cell_count else (mesh.part(near, BEYOND, alone=False), near)
+    return (mesh, near) if len(near) == mesh.cell_count else (mesh.part(near, Inner.BEYOND, alone=False), near)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from .errors import MeshError
-from .faces import Neighbours
-from .neighbourhood import BEYOND, Neighbourhood, with_near
+from .faces import Inner, Neighbours
+from .neighbourhood import Neighbourhood, with_near
 from .refine.hanging import Hanging
 
 COSTS = 8           # METIS takes whole numbers: that of the cheapest cell
@@ -161,12 +161,12 @@ def across_faces(mesh, cells):
 def cut_out(share):
     """The `Mesh` that a `Share` describes."""
     mesh, own = share.whole, share.own
-    piece = mesh.part(share.cells, BEYOND, alone=False)
+    piece = mesh.part(share.cells, Inner.BEYOND, alone=False)
     number = np.arange(len(share.cells))[:, None]
     far = ~own[:, None] & ~own[piece.neighbour_cell]
     neighbours = Neighbours(np.where(far, number, piece.neighbour_cell), np.where(far, -1, piece.neighbour_face),
                             piece.orientation)
-    boundaries, interfaces = ({name: rows[own[rows[:, 0]]] for name, rows in given.items() if name != BEYOND}
+    boundaries, interfaces = ({name: rows[own[rows[:, 0]]] for name, rows in given.items() if name != Inner.BEYOND}
                               for given in (piece.boundaries, piece.interfaces))
     nodes = mesh.geometry_nodes
     return replace(piece, share=share, neighbours=neighbours, boundaries=boundaries, interfaces=interfaces,

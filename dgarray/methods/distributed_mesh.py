@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
+from ..mesh.faces import Inner
 from .distributed import OnRanks
 
 
@@ -134,7 +135,7 @@ class OnMeshParts(OnRanks):
 
     @cached_property
     def own_space(self):
-        return self.method.space(replace(self.problem, mesh=self.problem.mesh.part(self.cells[self.own_order], " cut")))
+        return self.method.space(replace(self.problem, mesh=self.problem.mesh.part(self.cells[self.own_order], Inner.CUT)))
 
     def numbers_of(self, places):
         return self.cells[places]

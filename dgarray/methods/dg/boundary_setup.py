@@ -6,11 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...mesh.faces import Inner
 from ...physics.declared import Formula, declared, refuse_class
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...support.wording import choose, plural
-from .joins import by_mortars
+
+
+def nothing(q):
+    """The condition at `Inner.CUT`: the exterior state 0."""
+    return tuple(0.0 * component for component in q)
+
+
+def by_mortars(q):
+    """The condition at `Inner.JOIN`: none, because mortars give the flux."""
+    raise TypeError("mortars give the flux at a join")
+
+
+INNER = {Inner.CUT: nothing, Inner.JOIN: by_mortars}
+
+
+def by_name(boundary):
+    """The conditions of a problem as {name: condition}. Raises ValueError for what is neither None, a condition nor a dict."""
+    if not isinstance(boundary, dict) and boundary is not None and not callable(boundary):
+        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
+    return boundary if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
 
 
 def conditions(mesh, boundary):
@@ -42,12 +62,7 @@ def boundary_groups(mesh, boundary):
     Conditions of interfaces, see `dgarray.physics.interface_conditions`, are left out.
     Raises ValueError for a name that the mesh does not have, a value that is not a condition, and a face with no condition or
     with two different ones."""
-    if boundary is None:
-        boundary = {}
-    if callable(boundary):
-        boundary = {"default": boundary}
-    if not isinstance(boundary, dict):
-        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
+    boundary = by_name(boundary)
     for name, condition in boundary.items():
         if declared(condition).between:
             choose(f"{condition!r} is for faces inside of the mesh: interface", str(name), mesh.interfaces, "; it has")
@@ -64,6 +79,7 @@ def boundary_groups(mesh, boundary):
     boundary = {name: condition for name, condition in boundary.items() if not declared(condition).between}
     owner = np.full(mesh.neighbour_face.shape, -1)
     named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
+    named += [(name, INNER[name]) for name in mesh.boundaries if name in INNER]
     for number, (name, condition) in enumerate(named):
         cells, sides = mesh.boundaries[name].T
         for other in set(owner[cells, sides]) - {-1}:

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...mesh.absorbing.extrude import among as among_edges, edges_of, ends
 from ...mesh.cuts import among, without
+from ...mesh.faces import Inner
 from ...mesh.interfaces import must_be_even, other_side
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...physics.trace import call
-from .joins import JOIN
 from .mortars import flux_between
 from .physics import Physics
 
@@ -38,15 +38,15 @@ def conditions_inside(mesh, boundary):
 
 def apart(mesh, cells, interfaces):
     """The part of a mesh of some cells, in their order, in which the faces of these interfaces with a condition have the name
-    `JOIN`, too."""
-    part, place = mesh.part(cells, JOIN), np.full(mesh.cell_count, -1)
+    `Inner.JOIN`, too."""
+    part, place = mesh.part(cells, Inner.JOIN), np.full(mesh.cell_count, -1)
     place[cells] = np.arange(len(cells))
     rows = np.concatenate([np.empty((0, 2), int), *(side for left, right, _ in interfaces for side in (left, right))])
     rows = np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
     if not len(rows):
         return part
-    faces = np.unique(np.concatenate([part.boundaries[JOIN], rows]), axis=0)
-    return replace(part, neighbours=without(part.neighbours, rows), boundaries={**part.boundaries, JOIN: faces})
+    faces = np.unique(np.concatenate([part.boundaries[Inner.JOIN], rows]), axis=0)
+    return replace(part, neighbours=without(part.neighbours, rows), boundaries={**part.boundaries, Inner.JOIN: faces})
 
 
 def check_interfaces(method, problem):

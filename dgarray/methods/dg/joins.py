@@ -1,7 +1,7 @@
 """Where elements meet that a set's own face lists do not join: faces between two sets, faces of half the size, and interfaces
 with a condition.
 
-A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `JOIN`.
+A set is some elements of a mesh as a mesh of their own, whose faces to others have the boundary name `Inner.JOIN`.
 """
 from typing import NamedTuple
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from ...mesh.interfaces import other_side
 
-JOIN = " join"          # no mesh file has names like it
-JOINS = "joins"         # their name among the sets, where memory is shown
+JOINS = "joins"          # their name among the sets, where memory is shown
 
 
 class Join(NamedTuple):
@@ -86,14 +85,3 @@ def _sorted(left, right, part, orientation, late, condition, of_set, number):
         some = which.reshape(-1) == i
         rows = [np.column_stack([number[side[some, 0]], side[some, 1]]) for side in (left, right)]
         yield Join((a, b), *rows, part, tuple(vertices), condition, bool(copies))
-
-
-def by_mortars(q):
-    """The boundary condition at `JOIN`: none, because mortars give the flux."""
-    raise TypeError("mortars give the flux at a join")
-
-
-def with_joins(mesh, boundary):
-    """The boundary conditions on a set of a mesh, with `by_mortars` at its joins."""
-    given = dict(boundary) if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
-    return {**given, JOIN: by_mortars} if len(mesh.boundaries.get(JOIN, ())) else given

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ...mesh.errors import TO_SPLIT
+from ...mesh.faces import Inner
 from ...mesh.files.store import CURVED
 from ...mesh.refine.hanging import joined
 from ...physics.declared import declared
@@ -16,9 +17,9 @@ from ...stepping import STEPPERS
 from ...support.wording import choose
 from ..method import Method
 from .auxiliary_sets import has_internal
-from .boundary_setup import asking, boundary_groups, check_regions, face_values, on_part
+from .boundary_setup import asking, boundary_groups, by_mortars, by_name, check_regions, face_values, on_part
 from .interfaces import check_interfaces, conditions_inside
-from .joins import JOIN, JOINS, by_mortars
+from .joins import JOINS
 from .layer_checks import check_layers
 from .limiters.tables import LIMITERS
 from .mortar_forms import takes_energy
@@ -28,7 +29,6 @@ from .sets import bent, set_joins, sets_of, uneven_sets
 from .sets_operator import SetsOperator
 from .spectrum import limiting_part
 from .stability import check_stepper
-from .tables import CUT, nothing
 
 SIMPLICES = "line", "triangle", "tetra"
 STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
@@ -104,7 +104,7 @@ class DG(Method):
             zones.setdefault(each.zone, []).append(each)
         zones.pop(None, None)
         return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
-            [each.cells for each in sets])), JOIN))) for name, sets in zones.items()}
+            [each.cells for each in sets])), Inner.JOIN))) for name, sets in zones.items()}
 
     def check(self, problem):
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
@@ -180,11 +180,9 @@ class DG(Method):
         cells = np.arange(mesh.cell_count)
         if places < len(cells):
             cells = limiting_part(mesh, self.first_rates(problem), places)
-        given = problem.boundary if isinstance(problem.boundary, dict) else {"default": problem.boundary}
-        boundary = {name: condition for name, condition in given.items() if condition is not None}
-        boundary |= on_part(asking(mesh, problem.boundary), cells) | {CUT: nothing}
-        part = mesh.part(cells, CUT)
-        return replace(problem, mesh=joined(part, CUT) if len(mesh.hanging) else part, boundary=boundary)
+        boundary = by_name(problem.boundary) | on_part(asking(mesh, problem.boundary), cells)
+        part = mesh.part(cells, Inner.CUT)
+        return replace(problem, mesh=joined(part, Inner.CUT) if len(mesh.hanging) else part, boundary=boundary)
 
     def first_rates(self, problem):
         """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""

@@ -6,10 +6,10 @@ Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
 from dataclasses import dataclass, field
 
+from ...mesh.faces import Inner
 from ...physics.fluxes import upwind
 from ...support.wording import choose
 from .curved_tables import CurvedModalTables
-from .joins import JOIN
 from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
 from .operator import ModalOperator
@@ -76,7 +76,7 @@ class ModalDG(DG):
         self.limiting.check_law(problem.law)
         if bent(problem.mesh).any():
             self.limiting.check_linear(f"ModalDG on the curved cells of {problem.mesh.source}")
-        elif len(problem.mesh.boundaries.get(JOIN, ())):
+        elif len(problem.mesh.boundaries.get(Inner.JOIN, ())):
             self.limiting.check_linear(f"ModalDG where {problem.mesh.source} has elements of several orders or laws, or curved "
                                        "ones beside straight ones")
 

@@ -16,9 +16,9 @@ from ...physics.fluxes import upwind
 from ...support.wording import choose, plural
 from ..problem import Problem
 from .auxiliary_sets import internal_kinds, speeds_of_layers, with_internal
-from .boundary_setup import asking, check_regions, on_part
+from .boundary_setup import asking, by_name, check_regions, on_part
 from .interfaces import apart, conditions_inside
-from .joins import joins, with_joins
+from .joins import joins
 
 
 class ElementSet(NamedTuple):
@@ -77,8 +77,7 @@ def sets_of(method, problem):
         kind = internal[inside]
         own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind,
                                 speeds.get(kind.layer), fluxes)
-        boundary = with_joins(part, problem.boundary)
-        boundary = boundary | on_part(of_faces, cells) if of_faces else boundary
+        boundary = by_name(problem.boundary) | on_part(of_faces, cells) if of_faces else problem.boundary
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
         name = "+".join([*map(str, names), *filter(None, [kind.name]), *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
+from ...mesh.faces import Inner
 from ...mesh.neighbourhood import Neighbourhood
 from ...stepping import sequence
 from ..check import Check
@@ -20,7 +21,6 @@ from .sets import set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of_sets, searched, stable_step
 from .stage_program import last_stage
-from .tables import CUT, nothing
 
 
 class SetsTables(NamedTuple):
@@ -196,12 +196,11 @@ class SetsOperator(SetsState):
 
     def _limiting_part(self, count, backend):
         """The operator on the elements alone that limit the step, with a zero exterior state where they are cut out."""
-        rates, given = np.empty(len(self.set_of)), self.problem.boundary
+        rates = np.empty(len(self.set_of))
         for each, operator in zip(self.sets, self.operators.values()):
             rates[each.cells] = operator.tables.rates() / operator.limit(self.stepper)[0]
-        mesh = self.mesh.part(limiting_part(self.mesh, rates, count, [each.cells for each in self.sets]), CUT)
-        given = given if isinstance(given, dict) else {"default": given} if given else {}
-        problem = replace(self.problem, mesh=mesh, boundary={**given, CUT: nothing})
+        mesh = self.mesh.part(limiting_part(self.mesh, rates, count, [each.cells for each in self.sets]), Inner.CUT)
+        problem = replace(self.problem, mesh=mesh)
         return SetsOperator(problem, self.method, sets_of(self.method, problem), backend)
 
     def set_clock(self, dt, times):

@@ -4,19 +4,18 @@ from math import prod
 
 import numpy as np
 
+from ...mesh.faces import Inner
 from ...physics.pointwise import Pointwise
 from ...reference import modal_cell, reference_cell
 from ...reference.columns import multiply
-from .boundary_setup import conditions, parameters_on
+from .boundary_setup import by_mortars, conditions, parameters_on
 from .connectivity import boundary_nodes, exterior_nodes, face_lists
-from .joins import by_mortars
 from .limiters.linear import LinearLimiterTables
 from .limiters.tables import LimiterOptions, LimiterTables
 from .media import Media, inside
 from .physics import Physics
 from .spectrum import search_of
 
-CUT = " cut"          # boundary where a part of the mesh was cut out
 NO_LIMITER = LimiterOptions()
 
 
@@ -252,8 +251,7 @@ class NodalTables:
 
     def part(self, cells):
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
-        given = self.boundary if isinstance(self.boundary, dict) else {"default": self.boundary} if self.boundary else {}
-        return self.on(self.mesh.part(cells, CUT), {**given, CUT: nothing})
+        return self.on(self.mesh.part(cells, Inner.CUT), self.boundary)
 
     @property
     def of_whole(self):
@@ -300,11 +298,6 @@ class NodalTables:
     def exterior_nodes(self):
         """The neighbour's node at each face node, see `dgarray.methods.dg.connectivity.exterior_nodes`."""
         return exterior_nodes(self.mesh, self.reference)
-
-
-def nothing(q):
-    """The boundary condition where elements are cut out of a mesh: the exterior state 0."""
-    return tuple(0.0 * component for component in q)
 
 
 class Group:

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from ...mesh.faces import Inner
 from ...mesh.neighbourhood import Neighbourhood
 from ...mesh.partition import within
 from ...physics.fluxes import central, upwind
@@ -15,7 +16,7 @@ from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...support.wording import choose
-from .joins import JOIN, joins, with_joins
+from .joins import joins
 from .limiters.tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
@@ -171,13 +172,12 @@ class TensorDG(DG):
     def tables(self, problem):
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
-        mesh, boundary = problem.mesh, problem.boundary
+        mesh = problem.mesh
         if len(mesh.whole.hanging):
             every = np.arange(mesh.whole.cell_count)
-            apart = mesh.whole.part(every, JOIN)
-            boundary = with_joins(apart, boundary)
+            apart = mesh.whole.part(every, Inner.JOIN)
             mesh = apart if mesh.share is None else within(mesh, apart, every)[1]
-        return tables(mesh, self.order, problem.law, boundary, problem.flux or upwind, problem.source, self.nodes,
+        return tables(mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)
 
     def operator_of_set(self, problem, backend):
