@@ -76,7 +76,7 @@ class ArrayBackend:
         return (self.xp if self.messages.read_devices else np).empty(count, dtype or self.dtype)
 
     def received(self, values):
-        """What has come in such an array, as an array of the backend."""
+        """The values of a message that arrived in such an array, as an array of the backend."""
         return moved(self.xp, values) if isinstance(values, np.ndarray) else values
 
     def number(self, value):
@@ -158,10 +158,10 @@ class ArrayBackend:
         is 7 times slower as array expressions."""
         return "two-kernel"
 
-    # What the interpreter of programs asks for, see `dgarray.program.interpreter`.
+    # Primitives of `dgarray.program.interpreter`.
 
     def interpreter(self, program, constants):
-        """What performs a `dgarray.program.operations.Program`; constants: {name: array} of all programs that share them."""
+        """The interpreter of a `dgarray.program.operations.Program`; constants: {name: array}, shared by several programs."""
         return Interpreter(self, program, constants)
 
     def evaluated(self, function, arguments, order, shape):
@@ -176,7 +176,7 @@ class ArrayBackend:
         return values
 
     def gathered(self, array, places):
-        """What a pointwise function reads of an array (.., place) through an index list: on CuPy its kernel gathers."""
+        """The entries of an array (.., place) for a pointwise function, through an index list: on CuPy its kernel gathers."""
         return At(array, None, places) if self.name == "cupy" and array.ndim == 1 else self.taken(array, places)
 
     def taken(self, array, places):

@@ -131,7 +131,7 @@ class Elementwise:
         return self.kernels[inputs, outputs, body]
 
     def _stack(self, graph, reads, targets, shape):
-        """As `_launch` for more arrays than a kernel has room for in its parameters: by copies in rows of a few arrays."""
+        """`_launch` with more arrays than a kernel has room for in its parameters: by copies in rows of a few arrays."""
         some = [name for name in graph.inputs if isinstance(reads[name], At) and reads[name].index is None]
         whole = [*(reads[name] for name in some), *(target for target in targets.values() if target.index is None)]
         if len({id(each.array) for each in whole}) <= 3:          # as many as there are afterwards
@@ -161,7 +161,7 @@ class _Parameters:
         self.arrays, self.others, self.names, self.bytes, self.whole = {}, {}, {}, 0, False
 
     def text(self, which, value, kind):
-        """What stands in the kernel for an input or output: of a number, or of an `At` of an array of this kind."""
+        """The kernel's text of an input or output: of a number, or of an `At` of an array of this kind."""
         if not isinstance(value, At):
             return self.name(("number", which), self.others, kind, float(value), 8)
         array, row, index, _ = value
@@ -175,7 +175,7 @@ class _Parameters:
         return self.point((id(array), row), self.arrays, kind, value.entries)
 
     def assignment(self, target, kind):
-        """What stands between a place that is written and the value."""
+        """The text between a place that is written and the value: "=", or "+=" with the factor."""
         if target.factor is None:
             return "="
         return f"+= {self.name(('factor', float(target.factor)), self.others, kind, float(target.factor), 8)} *"

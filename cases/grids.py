@@ -97,5 +97,5 @@ def magnetic_energy(dataset, time=-1, components=("Bx", "By", "Bz")):
 
 
 def mhd_results(dataset, law):
-    """What all cases of MHD in 2D and 3D report: least density and pressure, largest |div B| by central differences."""
+    """Results of the cases of MHD in 2D and 3D: least density and pressure, largest |div B| by central differences."""
     return {**least_values(dataset, law), "largest_divergence": float(np.abs(dataset.dg.divergence("B", -1)).max())}

@@ -45,7 +45,7 @@ def warp(x):
 
 
 def skew(x):
-    """The same, multilinear in each of eight parts."""
+    """Places in the unit cube that keep its faces, by a map that is multilinear in each of eight parts."""
     share = np.prod([1 - abs(2 * c - 1) for c in x], axis=0)
     return x[0] + 0.2 * share, x[1] - 0.15 * share, x[2] + 0.1 * share
 

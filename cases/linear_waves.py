@@ -74,7 +74,7 @@ def mhd_wave(number, v1, frame, dim):
 
 
 def gas_wave(number, v1, frame, dim):
-    """The same of the Euler equations."""
+    """(q0, r, speed): state, vector and speed of a wave of the Euler equations along e1."""
     law = Euler(1, GAMMA)
     q = np.array(law.conservative((1.0, v1, PRESSURE)))
     speed, r = eigenvector(law, q, [0, 1, 2], number)

@@ -152,7 +152,7 @@ def registers(stepper, in_place=False):
 
 
 def sequence(stepper, states, in_place=False):
-    """What the stages of one step read and write, one after the other: (row, q, out, q0), `out` the new state.
+    """The stages of one step, one after the other: (row, q, out, q0), q is read and `out` is the new state.
 
     states: arrays of the state's size, the current one first, as many as `registers` says
     in_place: `out` is q wherever q is not the state at the beginning of the step"""

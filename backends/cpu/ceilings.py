@@ -1,4 +1,4 @@
-"""What this machine can do: the rates that the package's kernels are measured against."""
+"""Ceilings of this machine: the rates that the package's kernels are measured against."""
 from functools import lru_cache
 from time import perf_counter
 

@@ -1,7 +1,7 @@
-"""What a compiled loop works on, in memory: arrays and numbers as words of eight bytes, from which it makes them again.
+"""The arguments of a compiled loop in memory: arrays and numbers as words of eight bytes, from which it makes them again.
 
 So all loops are called in the same way, with two addresses: that of the words of a thread's own arrays, and that of the words
-of all else. Their types are part of what is compiled, see `types_of`.
+of all else. Their types, `types_of`, are part of what is compiled.
 
     array       address, shape, strides
     number      an integer, or the bits of a float64 or float32
@@ -28,7 +28,7 @@ def words_of(value):
 
 
 def sort_of(value):
-    """What values of one type have in common, found faster than the type."""
+    """A key that is equal for values of one type, found faster than the type."""
     if isinstance(value, np.ndarray):
         return value.dtype.num, value.ndim, value.flags.num
     return tuple(map(sort_of, value)) if isinstance(value, tuple) else type(value)

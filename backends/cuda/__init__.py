@@ -53,6 +53,6 @@ class CudaBackend(ArrayBackend):
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)
 
     def operations(self, recipe, tables, variant=None):
-        """As `ArrayBackend.operations`; variant: of the kernels, by default the fastest known, see `tuning`."""
+        """The object that computes a method on these tables; variant: of the kernels, by default the fastest known."""
         kind = self.kind(recipe, tables)
         return kind(self, tables, variant) if kind in (NodalCuda, HermiteCuda, SweepsCuda) else kind(self, tables)

@@ -1,4 +1,4 @@
-"""What a device can do: the rates that the package's kernels are measured against.
+"""Ceilings of a device: the rates that the package's kernels are measured against.
 
 The multiply-add rate is that of the ordinary cores, without tensor cores, as in the solver's own kernels. A library's matrix
 product in float64 may use tensor cores and exceed this ceiling.

@@ -1,4 +1,4 @@
-"""What a CUDA device offers beside arrays, by CuPy and numba.cuda: kernels, graphs, asynchronous copies, a clock."""
+"""A CUDA device by CuPy and numba.cuda: kernels, graphs, asynchronous copies, a clock."""
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -179,7 +179,7 @@ class Device:
         self.cuda.runtime.deviceSynchronize()
 
     def pooled_memory(self):
-        """As `ArrayBackend.pooled_memory`."""
+        """The most bytes of the device that CuPy's pool has taken since it was asked last; unused ones are given back."""
         return pooled(self.xp)
 
     def free_memory(self):

@@ -35,7 +35,7 @@ class JaxBackend(ArrayBackend):
 
 
 class WithinJax:
-    """What the interpreter asks for inside of a compiled program, see `ArrayBackend`."""
+    """The interpreter's primitives inside of a compiled program, as in `ArrayBackend`."""
 
     xp = jnp
 

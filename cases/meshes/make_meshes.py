@@ -88,7 +88,7 @@ def tetrahedra(points, cells, boundaries):
 
 
 def sphere_coarse():
-    """The same with 80 facets, 960 tetrahedra."""
+    """The ball of `sphere` with 80 facets, 960 tetrahedra."""
     sphere(parts=2, layers=4)
 
 

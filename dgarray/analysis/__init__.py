@@ -1,2 +1,2 @@
-"""What a run is judged by: norms and errors, convergence, manufactured solutions."""
+"""Analysis of runs: norms and errors, convergence, manufactured solutions, records and what follows from them."""
 from .manufactured_solutions import manufactured as manufactured

@@ -51,7 +51,7 @@ class RecordedSurface:
 
 
 class ClosedSurface(RecordedSurface):
-    """As `RecordedSurface`, closed, with unit normals out of the enclosed volume.
+    """A `RecordedSurface` that is closed, with unit normals out of the enclosed volume.
 
     volume      that it encloses, in 2D the area
     Raises ValueError where the fields lack something and where the surface is not closed."""
@@ -99,8 +99,8 @@ def on_simplices(fields, axes, order, degree):
 
 
 def on_tensor_faces(fields, axes, order, degree):
-    """The same on the faces of quadrilaterals or hexahedra: n dS is interpolated from the nodes, which keeps its integral by
-    their weights."""
+    """Positions, weights, normals and matrix on the faces of quadrilaterals or hexahedra: n dS is interpolated from the nodes,
+    which keeps its integral by their weights."""
     dim = len(axes) - 1
     face, fine = tensor_cell(dim, order, fields.attrs["nodes"]), tensor_cell(dim, degree // 2)
     matrix = face.interpolation(fine.nodes)
@@ -111,7 +111,8 @@ def on_tensor_faces(fields, axes, order, degree):
 
 
 def at_own_points(fields, axes, order, degree):
-    """The same where the record has points of quadrature, as on the faces of prisms and of cells of several shapes."""
+    """Positions, weights, normals and matrix at the record's own points of quadrature, as on the faces of prisms and of cells
+    of several shapes."""
     return vector(fields, axes, ""), nodal(fields, "weight"), vector(fields, axes, "normal_"), np.eye(fields.sizes["face_node"])
 
 

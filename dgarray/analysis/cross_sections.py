@@ -236,7 +236,7 @@ class PowerFlow:
 
 
 def formulation_of(fields, formulation):
-    """What the record holds, "scattered" or "total". Raises ValueError where the run says that it is the other."""
+    """The kind of field in the record, "scattered" or "total". Raises ValueError where the run says that it is the other."""
     known = fields.attrs.get("field")
     if formulation is None and known is None and "incident" in fields.attrs:
         raise ValueError(f"the boundary conditions of the run do not say whether {place(fields)} holds the scattered or the "
@@ -326,7 +326,7 @@ class Transform:
         return self.sums(x, self.intervals, self.frequencies)
 
     def sums(self, x, intervals, frequencies):
-        """The same by so many intervals of time, at these frequencies."""
+        """Transforms (variable, frequency, point) at x (dim, point) by so many intervals of time, at these frequencies."""
         times, step = np.linspace(self.first, self.last, intervals + 1, retstep=True)
         weights = np.full(len(times), step)
         weights[[0, -1]] /= 2

@@ -189,7 +189,7 @@ class Transform(Recording):
         return {name: found[name] for name in self.series.variables}
 
     def state(self):
-        """What a restart needs: the sums, and the samples that wait, so that it goes on bitwise."""
+        """{name: array} for a checkpoint: the sums, and the samples that wait, so that a restart goes on bitwise."""
         return {"sums": self.sums, "waiting": self.waiting[:len(self.times)], "times": np.array(self.times, float),
                 "span": np.array([self.first, self.before]), "frequencies": self.frequencies,
                 "largest": self.envelope.values, "blocks": np.array([self.envelope.count]),

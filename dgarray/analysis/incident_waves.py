@@ -84,7 +84,8 @@ def of_time(pulse):
 
 
 def finite(values):
-    """The same; times one by one for a function that takes no array of them, and 0 where it has no value."""
+    """`values` at times (time,), (time, number): one time after the other for a function that takes no array, 0 where it has no
+    value."""
     def at(times):
         with np.errstate(all="ignore"):
             try:
@@ -97,7 +98,7 @@ def finite(values):
 
 
 def passage(found, until):
-    """What transforms over a run to `until` ask of its waves: {"pulse_end": the time from which all are below 1e-3 of their
+    """Attributes for transforms over a run to `until`: {"pulse_end": the time from which all waves are below 1e-3 of their
     largest value, `until` where one is not, "pulse_mean": largest |integral f dt| / integral |f| dt of those that pass}.
 
     {} without waves, or where nothing enters."""

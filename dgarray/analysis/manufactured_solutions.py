@@ -49,7 +49,7 @@ def manufactured(law: Law, q: Callable) -> Manufactured:
 
 
 class Manufactured:
-    """What `manufactured` returns.
+    """A manufactured solution: the chosen state, and the source and boundary condition that make it exact.
 
     exact(x, t)       the chosen state q
     source(x, t, m)   s_q = C dq/dt + div F(q, x, m) - s(q, x, t, m), one component per variable

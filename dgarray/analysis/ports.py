@@ -137,7 +137,7 @@ class Port(Keywords):
         return self.of_record(record)._waves(record)
 
     def _waves(self, record):
-        """The same, of a record whose end has been checked."""
+        """`waves` of a record whose end has been checked."""
         surface = RecordedSurface(record, self.law.variables)
         f = surface.frequencies
         if not (f > self.mode.cutoff).any():

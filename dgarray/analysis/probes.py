@@ -73,7 +73,7 @@ class Recording:
 
 
 class Recorder(Keywords):
-    """What to record: the base of all recorders, frozen dataclasses with a method `attach(name, operator) -> Recording`."""
+    """Base of all recorders: frozen dataclasses with a method `attach(name, operator) -> Recording`."""
 
     def check(self, name, mesh):
         """Raise ValueError where this recorder, a record of that name, does not fit a mesh: as far as that is seen at once."""
@@ -200,7 +200,7 @@ def _fields(name, operator, place, recorder):
 
 
 def given_text(value):
-    # The same in every run: functions by name, long arrays by their number of rows.
+    """A parameter as text that is equal in every run: functions by name, long arrays by their number of rows."""
     if callable(value):
         return getattr(value, "__qualname__", type(value).__name__)
     if isinstance(value, np.ndarray | list | tuple) and len(value) > 5:

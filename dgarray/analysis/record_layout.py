@@ -1,4 +1,4 @@
-"""What a record of a run holds: names, dims and coordinates of its arrays, before there are values."""
+"""Layouts of the records of a run: names, dims and coordinates of their arrays, before there are values."""
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -55,7 +55,7 @@ def origin_of(operator, names):
 
 
 def origin_of_text(text):
-    """What the text of a law, its call, says of every place: its kind, and where they are numbers its medium."""
+    """Attributes from the text of a law, which is its call: its kind, and where its parameters are numbers its medium."""
     try:
         call = ast.parse(text, mode="eval").body
         numbers = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
@@ -143,7 +143,7 @@ def medium_at(mesh, law, cells, x):
 
 
 def medium_of_laws(mesh, law, cells, x):
-    """The same of laws by region."""
+    """The medium as `medium_at` gives it, where the law stands for others by region."""
     found, numbers = [], numbers_by_region(mesh, law.laws, "law")[cells[:, 0]]
     for number, each in enumerate(law.laws.values()):
         here = numbers == number

@@ -1,4 +1,4 @@
-"""What functions of a record ask of where it comes from, see `dgarray.analysis.record_origin`: they take it, or refuse."""
+"""Facts about the run of a record that its functions ask for, or refuse: law, medium, layers, mirrors."""
 import json
 from numbers import Real
 
@@ -63,7 +63,8 @@ def medium_outside(fields, given):
 
 
 def medium_here(fields, given):
-    """The same of the cells whose fields the record has, which may have losses; numbers that are given hold where it varies."""
+    """{name: number} of the medium of the cells whose fields the record has, of the names in `given`; it may have losses, and
+    where it varies the numbers given hold."""
     return medium_of(fields, "medium", given, "at ")
 
 

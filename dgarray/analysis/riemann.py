@@ -36,7 +36,7 @@ def riemann(law: Euler | TwoFluid, left: Sequence[float], right: Sequence[float]
 
 
 class RiemannSolution:
-    """What `riemann` returns.  Two waves and a contact between them, where density and tangential velocity jump.
+    """The exact solution of a Riemann problem: two waves and a contact, where density and tangential velocity jump.
 
     pressure, velocity   of the gas between the waves (p*, u*: along the direction)
     densities            on both sides of the contact (rho*L, rho*R)

@@ -1,4 +1,4 @@
-"""What the unknown of a run is in each cell, the total or the scattered field, and of which incident wave."""
+"""The kind of unknown in each cell of a run, the total or the scattered field, and its incident wave."""
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -11,7 +11,7 @@ KINDS = "total", "scattered"
 
 
 def unknown_at(mesh, boundary, names):
-    """What the boundary conditions say of the unknown in the cells at some boundaries or interfaces, attributes of a record.
+    """Attributes of a record: the kind of unknown in the cells at some boundaries or interfaces, by the boundary conditions.
 
     `field` is "total" or "scattered": cells that are connected without a face of `total_field` between them have the same
     unknown, which these faces say, and boundaries with `incident` (total) or `scattered`.  `incident` is the wave that enters,

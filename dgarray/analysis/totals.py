@@ -49,12 +49,12 @@ def energy_inside(operator, fields, values, own=None):
 
 
 def totals_of_state(operator, state):
-    """The same of a state on the backend; in several zones the sum of each zone's, by its own quadrature."""
+    """{variable, "energy": integral} of a state on the backend; the sum over zones, each by its own quadrature."""
     return totals_of_arrays(operator, operator.arrays(state))
 
 
 def totals_of_arrays(operator, arrays):
-    """The same of the plain arrays of a state on the host. On several ranks the sum of each one's."""
+    """{variable, "energy": integral} of the plain arrays of a state on the host; the sum over zones and ranks."""
     found = []
     for _, zone, part, own in operator.in_zones(arrays):
         found += [totals(zone, zone.nodal(part), own), energy_inside(zone, zone.nodal(part), zone.internal(part), own)]

@@ -53,7 +53,7 @@ def shares(records, whole, part):
 
 
 def advice(known, time):
-    """What helps where a record ends too early at a time; known: its attributes `pulse_mean` and `pulse_end`."""
+    """Advice for a record that ends too early, at `time`; known: its attributes, among them `pulse_mean` and `pulse_end`."""
     mean, end = known.get("pulse_mean"), known.get("pulse_end")
     if mean is not None and mean > MEAN:
         return (f"the pulse of the run has a mean, {100 * mean:.3g} % of that of its absolute value: where it leaves a static "

@@ -43,7 +43,7 @@ def percent(new, old):
 
 
 def compare(results, earlier):
-    """What changed from an earlier result of `bench` to this one, as a dict for JSON.
+    """The changes from an earlier result of `bench` to this one, as a dict for JSON.
 
     ceilings       {name: {"bandwidth": per cent, "multiply_add": per cent}}
     rows           {name: {"best", "median": per cent, "share_of_bound": the earlier share, "operations": {name: per cent}}}

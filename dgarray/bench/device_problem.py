@@ -1,4 +1,4 @@
-"""What the GPU benchmark times: a discretised problem on a device, by the device's own clock."""
+"""A discretised problem on a device for the GPU benchmark, timed by the device's own clock."""
 from itertools import cycle
 from time import perf_counter
 
@@ -47,7 +47,7 @@ class DeviceProblem(Problem):
         return getattr(operations, "variant", None)
 
     def counts(self):
-        """What the operations of a stage cost. The array expressions of Hermite's method count as one operation, because they
+        """Costs of the operations of a stage. The array expressions of Hermite's method count as one operation, because they
         alternate between interpolation and evolution row by row."""
         found = cost(self.operator.tables, self.kernels, self.operator.backend.dtype, self.stepper, "cupy",
                      variant_of(self.operator), self.operator.program)

@@ -186,7 +186,7 @@ class Measure:
                 "variant": as_dict(best)})
 
     def cpu(self, name, operator, dtype):
-        """The same problem on this machine's processor, and the ratios of the speeds."""
+        """Time the problem of row `name` on this machine's processor, and keep the ratios of the speeds."""
         device = next(r for r in self.result["rows"] if r["name"] == name)
         most = backends.get("numpy").threads
         for threads in sorted({1, min(2, most), most}):

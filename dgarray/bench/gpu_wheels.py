@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]           # of a source checkout: the folder of pyproject.toml, tests and .git
-# What dependencies of ours need in turn, beyond what a machine for GPU programs usually has.
+# {dependency of the package: its own requirements, beyond what a machine for GPU programs usually has}.
 NEEDED_BY = {"modepy": ("pymbolic", "pytools", "platformdirs", "siphash24", "constantdict", "typing-extensions"),
              "zarr": ("donfig", "msgspec", "packaging", "pyyaml")}
 MODULES = {"pyyaml": "yaml"}               # of packages whose module has another name

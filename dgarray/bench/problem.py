@@ -1,4 +1,4 @@
-"""What the benchmark times: a discretised problem with the arrays of a run, its steps and the parts of a stage."""
+"""A discretised problem for the benchmark: the arrays of a run, its steps and the parts of a stage."""
 from time import perf_counter
 
 import numpy as np
@@ -52,7 +52,7 @@ class Problem:
 
     @property
     def kernels(self):
-        """What computes: "fused" kernels, or "array" expressions where the backend has none for the problem."""
+        """The kernels in use: "fused", or "array" expressions where the backend has none for the problem."""
         return self.operator.kernels
 
     @property

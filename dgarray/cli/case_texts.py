@@ -1,4 +1,4 @@
-"""What cases say of themselves, read from their files without importing them: names, docstrings, keywords and defaults."""
+"""Names, docstrings, keywords and defaults of cases, read from their files without importing them."""
 import ast
 from dataclasses import dataclass
 from functools import cache

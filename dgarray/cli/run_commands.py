@@ -46,12 +46,12 @@ def case_keywords(function, options):
 
 
 def named(function, options):
-    """What a message calls the case: its name, of a user's file the file and its function."""
+    """The case in messages: its name, of a user's file the file and its function."""
     return f"{options.case}: {function.__name__}()" if options.case.endswith(".py") else f"case '{function.__name__}'"
 
 
 def run_options(options):
-    """What the command line changes in the case's simulation."""
+    """{option: value} that the command line sets in the case's simulation."""
     names = ("backend", "kernels", "dtype", "threads", "stepper", "cfl", "dt", "until", "steady")
     return {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
 

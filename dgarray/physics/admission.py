@@ -1,4 +1,4 @@
-"""What is wrong with a state that a law does not admit, in words."""
+"""The quantities of a state that a law does not admit, named for messages."""
 import numpy as np
 
 from .trace import call

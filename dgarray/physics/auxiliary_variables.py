@@ -66,7 +66,7 @@ class Internal:
                 raise ValueError(f"{role} of internal variables asks for {', '.join(strange)}; allowed: {', '.join(allowed)}")
 
     def found(self, role, given):
-        """What the function of that role, such as "rate", returns for the arguments {name: value}. Raises ValueError where it
+        """The result of the function of that role, such as "rate", for the arguments {name: value}. Raises ValueError where it
         takes a component that does not exist."""
         try:
             return call(getattr(self, role), given, role)
@@ -75,7 +75,7 @@ class Internal:
                              f"has {len(given['w'])} ({', '.join(self.names)}), both counted from 0") from error
 
     def carrying(self, moved, count):
-        """The same without those carried variables that no flux moves. They stay zero: their rates must be those of decay.
+        """A copy without those carried variables that no flux moves. They stay zero: their rates must be those of decay.
 
         moved: as above, of a law with so many variables, where each of `carried` takes all fluxes before"""
         first = count * len(self.carried)

@@ -286,7 +286,7 @@ def function_of_x(f, condition):
 
 @dataclass(frozen=True, repr=False)
 class Constant(Formula):
-    """The same state everywhere and always."""
+    """A state that does not depend on x and t."""
 
     state: tuple[float, ...]
 

@@ -1,4 +1,4 @@
-"""What the functions given to boundary conditions return on the boundary at the start, looked at before anything is computed.
+"""Checks of the functions given to boundary conditions, by their values on the boundary at the start.
 
 The functions `check_...` raise ValueError; of a grid `faces` is one side, (axis, end).
 """

@@ -1,4 +1,4 @@
-"""What boundary conditions, incident fields and sources declare beside their value, and the base of those of the package."""
+"""The protocol of boundary conditions, incident fields and sources, and the base of those of the package."""
 from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, NamedTuple

@@ -204,7 +204,7 @@ def with_residues(omega, values, poles, high, passive):
 
 
 def with_energy(medium):
-    """The same medium in terms that all have an energy, where real poles with negative residues can be put together with slower
+    """The medium in terms that all have an energy, where real poles with negative residues can be put together with slower
     ones, and other residues are imaginary but for rounding; else the medium itself.
 
     r / (s + a) - r / (s + b) = r (b - a) / (s^2 + (a + b) s + a b),  0 <= a < b: Drude's term, or Lorentz's of large damping"""

@@ -15,7 +15,7 @@ def inputs(law):
 
 
 def readable(law):
-    """What to call the inputs of a graph: components by variable, n and x by axis, - and + for the sides of a face."""
+    """{input of a graph: readable name}: components by variable, n and x by axis, - and + for the sides of a face."""
     names = {f"n{i}": f"n{AXES[i]}" for i in range(law.dim)} | {f"x{i}": AXES[i] for i in range(law.dim)}
     for i, variable in enumerate(law.variables):
         names |= {f"q{i}": variable, f"l{i}": f"{variable}-", f"r{i}": f"{variable}+"}

@@ -173,7 +173,7 @@ class Chain(NamedTuple):
 
     @property
     def shortened(self):
-        """The same without the states of the last stage that nothing asks for."""
+        """A copy without the states of the last stage that nothing asks for."""
         if self.radial or not self.stages:
             return self
         *first, last = self.stages

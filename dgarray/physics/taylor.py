@@ -21,7 +21,8 @@ def expand(function, x, h, degree, parameters=(), name=None):
 
 
 def series(function, x, h, degree, parameters=(), name=None):
-    """The same where each component has the places of those coordinates that it depends on, of none is a number."""
+    """Coefficients of the components as `expand` has them, but each at the places of those coordinates alone that it depends
+    on; a component that depends on none is a number."""
     d, given = len(x), dict(parameters)
     graph = trace(function, {"x": d, **dict.fromkeys(given)}, name)
     return evaluate(graph, given | {f"x{k}": placed(x, h, degree, k) for k in range(d)}, d)

@@ -55,7 +55,7 @@ MATH = {"pow": "power", "fabs": "abs", "asin": "arcsin", "acos": "arccos", "atan
 
 
 def instead_of_math(text):
-    """What to write instead of the functions of the math module that a line uses."""
+    """Advice which NumPy functions replace those of the math module in a line of code."""
     found = dict.fromkeys(re.findall(r"\bmath\.(\w+)", text)) or ["sqrt"]
     return f"use {', '.join(f'np.{MATH.get(name, name)}' for name in found)}, not {', '.join(f'math.{name}' for name in found)}"
 

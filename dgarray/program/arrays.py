@@ -111,7 +111,7 @@ class Array:
         return self._seen(("part", index), shape, listed and len(index) <= len(self.shape) - listed)
 
     def reshape(self, *lead):
-        """The same numbers with other leading axes."""
+        """A view with other leading axes."""
         if -1 in lead:
             rest = prod(self.lead) // -prod(lead)
             lead = tuple(rest if axis == -1 else axis for axis in lead)
@@ -155,7 +155,7 @@ def gather(values, index):
 
 
 def taken(values, index, term="taken"):
-    """As `gather`, done once for all that read the result."""
+    """values[.., index] as an array of its own, gathered once for all that read it."""
     found, kind = gather(values, index), values.trace.values[values.read.value].kind
     return values.trace.record(Copy(term, -1, found.read), found.shape, found.domain, kind)
 

@@ -1,4 +1,4 @@
-"""What a program costs: floating-point operations, and bytes to and from memory, of operations that are done in one pass."""
+"""Costs of a program: floating-point operations, and bytes to and from memory, of operations that are done in one pass."""
 from math import prod
 from typing import NamedTuple
 

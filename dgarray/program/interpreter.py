@@ -122,7 +122,7 @@ class Interpreter:
         return targets
 
     def tasks(self, given, targets, numbers):
-        """The same as a list of tasks, (the operations, function that does them, names of the arrays that they read,
+        """All operations as a list of tasks, (the operations, function that does them, names of the arrays that they read,
         {name: bytes} of those that they write); numbers(): {name: number} when the first one begins."""
         arrays, found = {}, []
         for group in self.groups:
@@ -196,7 +196,7 @@ class Interpreter:
         return viewed(array, read.after, read.domain, False, self.places)
 
     def by_components(self, read, arrays, own, columns):
-        """What a read sees, to be written: components one by one where they are apart, without making one array of them."""
+        """The array of a read, to be written: components one by one where they are apart, without making one array of them."""
         values = own.get(read.value)
         if type(values) is not Components or any(what != "part" or len(index) > 1 or type(index[0]) is not slice
                                                  for what, index in read.views):
@@ -207,7 +207,7 @@ class Interpreter:
         return values
 
     def together(self, reads):
-        """What `as_one` says of a list of reads of the program."""
+        """`as_one` of a list of reads of the program, kept."""
         if id(reads) not in self.joined:
             self.joined[id(reads)] = as_one(reads)
         return self.joined[id(reads)]
@@ -238,7 +238,7 @@ class Interpreter:
         self.keep(operation.result, total.reshape(*before, total.shape[1], *after), arrays, own, columns)
 
     def given(self, what, arrays, columns, own):
-        """What a pointwise function gets for an argument: a `Read`, a list for its components or a dict for its fields."""
+        """The value of a pointwise function's argument: of a `Read`, a list for its components or a dict for its fields."""
         if isinstance(what, dict):
             return {name: self.given(each, arrays, columns, own) for name, each in what.items()}
         if isinstance(what, list):

@@ -20,7 +20,7 @@ def listing(program):
 
 
 def formula(program, operation):
-    """What an operation computes, in words of its operands."""
+    """The formula of an operation as text, with the names of its operands."""
     if type(operation) is Product:
         along = "" if operation.axis == -2 else ", along lines"
         return " + ".join(f"{program.values[matrix].name} @ {seen(program, read)}" for matrix, read in operation.pairs) + along

@@ -1,4 +1,4 @@
-"""What a program consists of: values, and the operations that make them.
+"""A program: values, and the operations that make them.
 
 A value is an array (.., row, column): its last axis counts the columns of a `Domain`, such as the elements of a set or the
 faces of a list; matrices and numbers have none. Operations are frozen, have named operands, and work on each column alone, but
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Domain(NamedTuple):
-    """What the columns of a value are: `count` things of this name.
+    """The domain of the columns of a value: `count` things of this name.
 
     weight   by how much fewer of them are done at a time where many results of each are needed at once"""
 
@@ -212,7 +212,7 @@ class Program:
     outputs: dict = field(hash=False)
 
     def let_go(self):
-        """The same program without the functions that return constants, which keep arrays of the host alive."""
+        """The program without the functions that return constants, which keep arrays of the host alive."""
         return replace(self, values=tuple(value._replace(held=None) for value in self.values))
 
     def inputs(self, made="input"):

@@ -15,7 +15,7 @@ from .restart import SAMPLES, values_at
 OF_PROBLEM = ("law", "method", "boundary", "initial", "exact", "source", "flux", "stepper", "dt", "cfl", "dtype", "kernels",
               "steady", "record")
 LENGTH = 120          # characters of an input in a message
-# What is compared of the names that a function reads: not whole numbers, one of which may be the number of the rank.
+# Kinds of values, read by a function, that are compared: not whole numbers, one of which may be the number of the rank.
 READ = float, complex, np.ndarray, list, tuple, dict, set, frozenset, partial, MethodType, FunctionType, Law
 
 
@@ -51,7 +51,7 @@ def digest(value):
 
 
 def _digest(value, seen):
-    """As `digest`; seen: {id: (object, its digits, or "" while they are being made)}, of objects that hold others."""
+    """`digest` of a value; seen: {id: (object, its digits, or "" while they are being made)}, of objects that hold others."""
     found = sha256(f"{type(value).__qualname__};".encode())
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
         found.update(f"{value!r};".encode())

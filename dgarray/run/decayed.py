@@ -41,7 +41,7 @@ class Decayed:
 
     @property
     def looks(self):
-        """What it looks at, as text: the same in a run that goes on."""
+        """Text of the variable, places and interval that are looked at; equal in a run that is continued."""
         return f"{self.variable!r} {given_text(self.at)} {self.every}"
 
 
@@ -119,7 +119,7 @@ class Watch:
             self.time = t
 
     def facts(self):
-        """What a restart needs."""
+        """Facts for a checkpoint, as `resume` takes them."""
         return {"looks": self.condition.looks, "largest": self.envelope.values.tolist(), "count": self.envelope.count}
 
     def resume(self, facts, t):

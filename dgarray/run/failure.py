@@ -28,7 +28,7 @@ class SolutionError(RuntimeError):
 
 
 class Failure:
-    """What was found when the steps that nobody had looked at were taken once more.
+    """The first bad state of a run, found by taking the unchecked steps once more.
 
     step    number of the first step after which the state is not as it must be; dt its length
     good    state before that step, as `operator.host` gives it; t its time

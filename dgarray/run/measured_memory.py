@@ -61,7 +61,7 @@ def samples_of(sim):
             parts = [part_of(sim, whole)]          # there is no part that is much smaller
         alone = len(parts) == 1
         few = parts[0] if alone else part_of(sim, SEARCHED * largest // UNKNOWNS)
-        # What is kept for all problems, such as compiled kernels, is not measured. Those of a grid may know its spacing.
+        # Memory kept for all problems, such as compiled kernels, is not measured. Kernels of a grid may know its spacing.
         for part in parts if sim.mesh.structured else [few]:
             Sample(part, whole)
         samples = [Sample(part, whole, search=alone) for part in parts]
@@ -123,9 +123,9 @@ def undisturbed():
 
 
 class Sample:
-    """What a run of a simulation takes.
+    """The memory that one run of a simulation takes, measured.
 
-    sizes      see `Method.sizes`;  places: number of elements or nodes
+    sizes      of the problem, those of `Method.sizes`;  places: number of elements or nodes
     held       of the host and the device: {(part, what): bytes} of the arrays that stay
     state      bytes of the state and registers among them
     beside     {phase: (host, device)} the most bytes in addition in each phase

@@ -10,7 +10,7 @@ BESIDE = 1 << 30     # bytes: more than any run takes besides, such as the searc
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run allocates, in bytes.
+    """The memory plan of a run, in bytes.
 
     host, device   {what: bytes} of arrays that stay from the set-up to the end of the run; `device` is empty on a CPU
     transient      {phase: (host, device)} bytes in addition to `host` and `device` during one phase; phases do not overlap.

@@ -1,4 +1,4 @@
-"""What a run says while it goes on: a bar on a terminal or in a notebook, elsewhere a line now and then, on stderr; the lines
+"""Progress of a run: a bar on a terminal or in a notebook, elsewhere a line now and then, on stderr; the lines
 also go to the log of the package, `logging.getLogger("dgarray")`, where one listens to it."""
 import logging
 import sys
@@ -151,7 +151,7 @@ class Lines:
 
 
 class Logged(Lines):
-    """The same lines in the log of the package, and one at the end of every run."""
+    """Progress lines in the log of the package, and one at the end of every run."""
 
     def say(self, text):
         LOGGER.info(text)

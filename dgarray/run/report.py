@@ -1,10 +1,10 @@
-"""What a run reports at its end: errors, conserved totals, speed, where the time went."""
+"""The report at the end of a run: errors, conserved totals, speed, where the time went."""
 from ..analysis.totals import totals_of_state
 from ..spaces.norms import with_total
 
 
 def report(sim, run, setup, result):
-    """What `Simulation.report` holds after a run: see docs/results.md.
+    """The dict `Simulation.report` of a run; docs/results.md lists its entries.
 
     run: the `Run`; setup: seconds before its first step; result: its dataset"""
     o, loop, clock = sim.options, run.loop, run.clock
@@ -29,7 +29,7 @@ def report(sim, run, setup, result):
 
 
 def numbers(results):
-    """What a case reports, as plain numbers and lists; ValueError if it is no dict."""
+    """The results of a case as plain numbers and lists; ValueError if they are no dict."""
     if not isinstance(results, dict):
         raise ValueError(f"the case's results are {results!r}; they must be a dict")
     return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in results.items()}

@@ -36,8 +36,8 @@ def values_at(sim, function, x, times, what):
 
 
 def identity(sim):
-    """What must be the same for a run to go on from a checkpoint (`fixed`), what may change, though not bit for bit
-    (`bits`), and what makes another problem from there on (`problem`)."""
+    """The identity of a run for restarts: facts that must be equal (`fixed`), facts that may change, though results then differ
+    in bits (`bits`), and facts that make another problem from there on (`problem`)."""
     o, mesh, operator = sim.options, sim.mesh, sim.operator
     cells = f"{operator.space.count} {mesh.cell_type} cells, digest {digest(mesh.identity)}"
     fixed = {"mesh": cells, "law": repr(sim.law), "method": repr(sim.method),

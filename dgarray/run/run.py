@@ -30,7 +30,7 @@ FLUSH = 1000          # steps after which the rows of records are written at the
 
 
 class Run:
-    """What `Simulation.run` does, see there for the arguments."""
+    """One run of a simulation, from the arguments of `Simulation.run`."""
 
     def __init__(self, sim, operator, until, every, out, checkpoint, checkpoint_every, progress, live, dump, compress,
                  callback=(None, 1)):
@@ -250,7 +250,7 @@ class Run:
         self._checkpoint()
 
     def _finish_early(self):
-        """The same before the end, where records need not be complete."""
+        """`_finish` before the end, where records need not be complete."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._finish()

@@ -183,7 +183,7 @@ class Simulation(Keywords):
 
     @property
     def kernels(self) -> str:
-        """What computes: the backend's kernels, or array expressions where it has none for the problem."""
+        """The kernels in use: the backend's, or "array" expressions where it has none for the problem."""
         return self.operator.kernels
 
     @property
@@ -207,7 +207,7 @@ class Simulation(Keywords):
         return provenance(self)
 
     def layout(self, until: float | Decayed | None = None, every: float | None = None, began: Any = None) -> Any:
-        """What the dataset holds besides times and values; every input of the run is an attribute.
+        """The layout of the dataset, without times and values; every input of the run is an attribute.
 
         began: more attributes, of when and by which call the run began"""
         defaults = {"initial": self.initial, "stepper": self.stepper.name}
@@ -377,7 +377,7 @@ class Simulation(Keywords):
 
     def memory(self, until: float | Decayed | None = None, every: float | None = None, out: Any = None,
                quick: bool = False) -> Plan:
-        """What a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
+        """The memory that a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
 
         It is measured on small parts of the problem: in seconds, and with kernels that are not compiled yet in half a minute.
         On several ranks it is the plan of one process that computes alone.

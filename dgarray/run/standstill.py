@@ -10,7 +10,7 @@ GOES_ON, ENDED = "goes on", "has ended"
 
 
 class Standstill:
-    """What ranks that wait tell each other, over a communicator of their own.
+    """Detects that all ranks wait for each other, by posts over a communicator of their own.
 
     A rank that waits posts to all others where it waits, every ROUND seconds, and that it goes on when it does. Where a rank
     has heard, in one wait, ROUNDS posts from one wait of each other rank, or that it has ended, all wait for each other.

@@ -64,7 +64,7 @@ class TimeLoop:
         return first
 
     def fault(self, q, t):
-        """What is wrong with a state of the host, as text: a value that is not finite, a state that is not admissible."""
+        """The fault of a state on the host as text: a value that is not finite, a state that is not admissible; "" if none."""
         sim, bad, mesh = self.sim, self.operator.not_finite(q), self.operator.space.mesh
         if len(bad):
             element, variable, _ = bad[0]

@@ -1,1 +1,1 @@
-"""What belongs to no subject: sentences, memory, files, figures."""
+"""Helpers that belong to no subject: sentences, memory, files, figures."""

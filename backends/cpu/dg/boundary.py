@@ -39,7 +39,7 @@ class BoundaryFaces:
 
 
 def numbers_of(tables, group, source):
-    """What a condition knows of its faces, (face, point, number); nothing at a join."""
+    """The numbers of a condition's faces, (face, point, number); none at a join."""
     if source is None or not len(group.faces):
         return np.zeros(0)
     (cells, sides), d, nodes = group.faces.T, tables.dim, group.nodes

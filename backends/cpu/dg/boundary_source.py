@@ -7,7 +7,7 @@ from .kernel_source import KernelSource, Lane, indented
 
 
 class BoundarySource(KernelSource):
-    """As `KernelSource` for a `dgarray.methods.dg.tables.Group`; w is the array that the fluxes go to.
+    """Kernel text of the condition of a `dgarray.methods.dg.tables.Group`; w is the array that the fluxes go to.
 
     per_point   numbers of each face point: normal, scale, position where the condition needs it, the law's parameters that
                 vary, what the condition knows of the face"""

@@ -4,6 +4,6 @@ from .fused import NodalFused
 
 
 class CurvedFused(NodalFused):
-    """As `NodalFused`, with metrics at each point: the operations of `dgarray.methods.dg.curved_form`."""
+    """DG on curved elements by kernels, with metrics at each point: the operations of `dgarray.methods.dg.curved_form`."""
 
     text = CurvedSource

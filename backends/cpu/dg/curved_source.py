@@ -5,7 +5,7 @@ from .stage_source import StageSource
 
 
 class CurvedSource(StageSource):
-    """As `StageSource`; see `dgarray.methods.dg.curved_tables`.
+    """Text of the stage on curved elements, from `dgarray.methods.dg.curved_tables`.
 
     G   normals and scales of the faces for wave rates;  then, of one point: J a^k, normal, J_face
     W   dq/dt times 1 / J at the points of the volume"""

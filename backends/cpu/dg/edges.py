@@ -38,12 +38,12 @@ def surface_of(given, dim, order, dtype):
 
 
 class EdgesFused(NodalFused):
-    """As `NodalFused`, with each face evaluated once.
+    """Nodal DG by kernels that evaluate each face once.
 
     edge_start    where the edges of a piece begin, in vectors of L edges of one kind, the last filled with the last edge
     kinds         of each vector: how many edges it has at the boundary, 0 inside the mesh
     rows          of each edge, its number in `boundary`; 0 inside the mesh
-    numbers       of each vector, in rows of L: see `EdgeSource`
+    numbers       of each vector, in rows of L: the E numbers of `EdgeSource`
     left, right   where the face values of both sides lie in a piece, [vector, point, lane]; at the boundary right is left"""
 
     text = EdgeSource

@@ -13,7 +13,7 @@ from .stage_source import CLOCK, TIMES, UPDATED, StageSource
 
 
 class EdgeSource(StageSource):
-    """As `StageSource`, with three kernels for a stage, and one that calls them for one piece after the other.
+    """Text of a stage in three kernels, and of one that calls them for one piece after the other.
 
     An edge, or a face in 3D, has E numbers: its normal, the scales of both sides, the parameters of both, where the physics
     wants it the position of its points, and parameters that vary inside of elements at the points of both sides."""

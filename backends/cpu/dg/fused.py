@@ -86,7 +86,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         around it."""
         return source.size, (piece + around) * source.V * source.height * source.modal
 
-    # What the kernels work on.
+    # The arrays of the kernels.
 
     def _matrices(self):
         """The factors of the products: R, [E L] or [-D L], and those that take unknowns to points and to face points."""
@@ -263,7 +263,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         return self.performed("finite", (q,), operations)
 
     def check_arguments(self, q, number, exponent):
-        """What the check's kernel takes but the array for what it finds."""
+        """The arguments of the check's kernel, but for the array of its results."""
         return (q, self.tables.owned, self.I, self.T, self.geometry, self.tiled_values, self.clock, number,
                 self.backend.dtype.type(exponent))
 
@@ -298,7 +298,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         return self.clock, number, row.reads_k, row.keeps, row.reads_q0, *map(self.backend.dtype.type, factors)
 
     def others(self):
-        """What a stage's kernel knows of other elements and of the boundary."""
+        """The arguments of a stage's kernel from other elements and the boundary."""
         return (self.values.reshape(-1), self.tables.elements, self.exterior, self.neighbour, *self.patches,
                 self.boundary.outside, self.boundary.table, self.boundary.numbers, self.given_by_face.reshape(-1))
 

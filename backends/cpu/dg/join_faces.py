@@ -1,5 +1,5 @@
-"""What the kernels of DG on the CPU offer to mortars at joins: values at the faces there, where they lie, and an array for the
-flux that these faces get."""
+"""Faces at joins for the kernels of DG on the CPU: their values, where they lie, and an array for the flux that mortars give
+them."""
 from functools import cached_property
 
 import numpy as np

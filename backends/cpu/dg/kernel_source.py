@@ -117,7 +117,7 @@ class KernelSource:
         return [call if stored else f"{targets[0]} = {call}"]
 
     def products(self):
-        """What the products of the kernels are called, with the numbers of rows and of operands."""
+        """{name of a product of the kernels: (rows, operands)}."""
         return {}
 
     def definitions(self):

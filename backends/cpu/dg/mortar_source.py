@@ -7,7 +7,7 @@ GIVEN = "GPCABOX"          # rows that are given of a mortar
 
 
 class MortarSource(KernelSource):
-    """As `KernelSource` for a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
+    """Kernel text of a `dgarray.methods.dg.mortars.MortarList`; a tile is L mortars.
 
     VL, VR   values at the face points of the left and the right side, (face point, variable)
     ML, MR   the same at the mortar points;  FX: the flux there, or that for the left side and that for the right one

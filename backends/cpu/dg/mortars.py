@@ -13,7 +13,7 @@ MANY = 8          # tiles of mortars from which a second thread helps
 
 
 class FusedMortars(MortarList):
-    """As `MortarList`, by one kernel for each pair of orders, kind of join and law.
+    """A `MortarList` by one kernel for each pair of orders, kind of join and law.
 
     sides   the operations of both sides"""
 
@@ -48,7 +48,7 @@ class FusedMortars(MortarList):
         return [(to, back if split is None else split.back) for (to, back), split in zip(self.matrices, self.splits)]
 
     def rows_of(self, i):
-        """What a side in split or strong form needs more: area vectors, parameters and positions at its face points."""
+        """More rows of a side in split or strong form: area vectors, parameters and positions at its face points."""
         split, own = self.splits[i], self.owns[i]
         if split is None and own is None:
             return []

@@ -25,7 +25,7 @@ def faces_read(tables, length, end):
 
 
 def between_pieces(tables, dtype):
-    """What the borders of pieces cost on a large mesh: the share of the tiles that have such faces, these faces per element,
+    """Costs of the borders of pieces on a large mesh: the share of the tiles that have such faces, these faces per element,
     bytes of the lists that say where their values go; and whether a piece fits the cache."""
     lanes, count = target.lanes(dtype), tiles_of_piece(tables, dtype)
     _, cells, _ = faces_read(tables, count * lanes, tables.elements)

@@ -31,7 +31,8 @@ class Prefetch:
         return [f"    prefetch({array}, (({tile})*{self.V} + v)*{size}, {size * self.dtype.itemsize // 64})"]
 
     def prefetch_neighbours(self):
-        """The same for the outside face values of the next tile, as far as its neighbours lie beyond the tiles beside it."""
+        """Lines, in a loop over v, that ask memory for the outside face values of the next tile, as far as its neighbours lie
+        beyond the tiles beside it."""
         F, M, L = self.F, self.M, self.L
         return ["    if tile + 1 < last:",
                 f"        for f in range({F}):",

@@ -11,7 +11,7 @@ from .split_source import SplitText
 
 
 class ShockText(SplitText):
-    """As `SplitText`, with a share of finite volumes.
+    """Text of the split form with a share of finite volumes.
 
     S    shares: the own one, those of the neighbours, that of the element
     M0, M1, EN   rho p at the nodes, its modes, their energies by kinds"""

@@ -3,7 +3,7 @@ from .kernel_source import indented
 
 
 class SplitText:
-    """What the split form puts into the text of a `TensorSource`, whose names and rows it uses."""
+    """Text of the split form in a `TensorSource`, whose names and rows it uses."""
 
     def __init__(self, source):
         self.source = source

@@ -156,7 +156,7 @@ class StageSource(TileSource, Prefetch):
         return ["if reads_q0:", *indented(self.update_from("k", "q0")), "else:", *indented(self.update_from("k"))]
 
     def update_from(self, *arrays):
-        """The same from these arrays, beside r and q; zero stands for k where a stage does not read it."""
+        """Lines of the update from these arrays, beside r and q; zero stands for k where a stage does not read it."""
         L, N, (k, q0, kept, new) = self.L, self.N, (self.at["K"] + i * self.L for i in range(4))
         places = {"r": self.lane("R", 0, f" + (v*{self.result_rows} + i)*{L}"), "q": self.lane("Q", 0, f" + (v*{N} + i)*{L}"),
                   **{name: self.lane("K", row) for row, name in enumerate(arrays)}}

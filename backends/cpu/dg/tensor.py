@@ -13,8 +13,8 @@ from .tensor_source import TensorSource
 
 
 class TensorFused(NodalFused, TensorOperations):
-    """As `NodalFused`, with values at the faces in an array of their own, [tile, variable, face point, lane]: in the cache of a
-    thread those of a piece, in memory, `border_values`, those of the faces between two pieces.
+    """Tensor-product DG by kernels, with values at the faces in an array of their own, [tile, variable, face point, lane]: in
+    the cache of a thread those of a piece, in memory, `border_values`, those of the faces between two pieces.
 
     With shock capturing the share of finite volumes in each element is found in a loop before the stage's."""
 

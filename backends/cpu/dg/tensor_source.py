@@ -16,7 +16,7 @@ from .stage_source import CLOCK, TIMES, UPDATED, StageSource
 
 
 class TensorSource(StageSource):
-    """As `TileSource` for tensor-product DG.
+    """Text of the stage of tensor-product DG.
 
     FV   fluxes at the nodes of a line, (variable, node);   FL   face fluxes, (variable, face * face point)
     G    affine cells: as there;  else the metrics at one point: J a^k or normal and area, or 1 / J, and x
@@ -83,7 +83,7 @@ class TensorSource(StageSource):
             k, f"ends_{k}(ENDS", to, f"{first} + {2 * k * self.M * self.L}", source, start)]
 
     def ends_along(self, k, call, to, first, source, start):
-        """The same for one axis, by this call, of which the beginning is given."""
+        """Lines of `ends` for one axis; call: the beginning of the call."""
         L, n = self.L, self.n
         return [f"for o in range({n ** (self.d - 1 - k)}):",
                 f"    {call}, {to}, {first} + o*{n ** k * L}, {n ** k}, {source}, {start} + o*{n ** (k + 1) * L})"]

@@ -15,7 +15,7 @@ def bytes_of_tile(tables, dtype):
 
 
 class TileSource(KernelSource):
-    """As `KernelSource` for tiles of L elements; all of a tile lies in the scratch array.
+    """Kernel text for tiles of L elements; all of a tile lies in the scratch array.
 
     The first variables have fluxes, so many as `moving`; others are internal ones and have sources alone.
     A variable has N unknowns, B values at points of the volume, and W operands there for the product with [-D_1 .. -D_d], of
@@ -161,7 +161,7 @@ class TileSource(KernelSource):
                 f"w, {self.at['T']} + v*{matmul.padded(self.F * self.M) * self.L})"] if self.modal else []
 
     def products(self):
-        """What the products of the kernels are called, with the numbers of rows and of operands."""
+        """{name of a product of the kernels: (rows, operands)}."""
         return {"reduce_": (self.low, self.W), "lift": (self.N, self.column - self.first),
                 "interpolate": (self.B * self.modal, self.N), "trace": (self.F * self.M * self.modal, self.N),
                 "to_mass": (self.mass, self.N), "from_mass": (self.N * bool(self.mass), self.mass)}

@@ -1,4 +1,4 @@
-"""What a face's flux computes of one cell alone, computed once for each cell instead of once for each of its faces.
+"""Expressions of a face's flux that belong to one cell, computed once for each cell instead of once for each of its faces.
 
 In F*(l, r) many expressions belong to l alone, and the same ones to r, such as the pressure. `parted` makes two lines of such a
 line: one evaluates them at each cell, the other one takes them from both sides.

@@ -293,7 +293,7 @@ half, zero = real(0.5), real(0)
 ARGUMENTS = ("w", "pieces", "slab_places", "found", "numbers", "state", "out", "tendency", "start", "register", "parameters",
              "sides", "count", "columns", "row_shift", "wrap", "row_stride", "variable_stride", "m_row_stride", "margin",
              "lower_x", "h_x", "lower_rows", "h_rows", "with_register")
-# What differs from step to step.  k: dt/h;  t0, t1, t2: times of the members of the chain;  look_rate, look_sound: whether
+# Numbers of a step.  k: dt/h;  t0, t1, t2: times of the members of the chain;  look_rate, look_sound: whether
 # rates are found, and states that are not sound;  A to C: the row of the stepper's table
 NUMBERS = ("k_x", "k_rows", "t0", "t1", "t2", "dt_source", "t_look", "look_rate", "look_sound", "A", "v_", "u_", "w_", "alpha",
            "beta", "B", "C")

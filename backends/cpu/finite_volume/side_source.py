@@ -10,7 +10,7 @@ from ..simd.boundary import ARGUMENTS
 
 
 class SideSource(KernelSource):
-    """As `KernelSource`, for the function `outside` of a `dgarray.methods.finite_volume.ghosts.Side`; w is the array that the
+    """Kernel text of the function `outside` of a `dgarray.methods.finite_volume.ghosts.Side`; w is the array that the
     state beyond goes to. The numbers of a cell are its position, and the law's parameters that vary."""
 
     def __init__(self, tables, side, dtype):

@@ -6,7 +6,7 @@ from ....stepping import REGISTER, STATE, updated
 from ..dg.kernel_source import indented
 from .march_source import MarchSource
 
-# What the factors of the update are called in the text; those of r = dq/dt have dt in them.
+# {factor of the update: its name in the text}; those of r = dq/dt have dt in them.
 FACTORS = {"A": "A", "v": "v_", "u": "u_", "w": "w_", "alpha": "alpha", "beta": "beta", "B": "B", "C": "C"}
 
 

@@ -45,7 +45,7 @@ class HermiteFused(HalfSteps):
         self._length, self._laws = 0.0, [self.law_of_length(0.0, half) for half in (0, 1)]
 
     def half(self, number):
-        """What kernels know of the grid and of the neighbours in one of the halves of a step, a `layout.Half`."""
+        """The grid and the neighbours in one of the halves of a step, a `layout.Half`."""
         tables, dtype, d, n = self.tables, self.backend.dtype, self.tables.dim, self.tables.order + 1
         x, *others = tables.neighbours[number]
         sources, factors = positions(x, dtype)
@@ -167,7 +167,7 @@ class HermiteFused(HalfSteps):
         return [tau, *self.series.numbers] if self.varying else self.series.factors(tau)
 
     def law_of_length(self, tau, half):
-        """What the kernels know of the law and of the length of the half-step, as `loops.map_along` and the series want it."""
+        """Arguments of `loops.map_along` and of the series from the law and the length of the half-step."""
         series, factors = self.series, np.array(self.factors(tau, half), self.backend.dtype)
         if self.variant == "collapsed":
             return factors,

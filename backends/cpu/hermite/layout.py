@@ -19,7 +19,7 @@ LEAST_ROWS = 4               # rows whose left-over cells must fit into a group;
 
 
 class Half(NamedTuple):
-    """What the kernels know of the grid and of the neighbours in one of the two halves of a step.
+    """The grid and the neighbours in one of the two halves of a step, for the kernels.
 
     pitch          numbers from one row of nodes to the next
     rows, target_rows      rows of nodes and of targets along y, one in 1D and 2D
@@ -59,7 +59,7 @@ def vectors(numbers, most, cached=CACHED):
 
 
 def vectors_of_series(recursion):
-    """The same of a Taylor series: b_0, and b_1 where two stages are made at once."""
+    """Registers of a group for a Taylor series, which needs b_0, and b_1 where two stages are made at once."""
     numbers = (2 * recursion.order + 2) ** recursion.dim * len(recursion.kept)
     if recursion.stride == 2:
         return vectors(2 * numbers, MOST_SYSTEM, CACHED_PAIRS)

@@ -40,7 +40,7 @@ def map_along(axis, v, factors, source, low, high, jump, target, t, step, regist
 
 
 def map_all_along(axis, v, factors, source, low, high, jump, target, t, step, registers):
-    """The same for all t_x."""
+    """`map_along` for all t_x."""
     if COLLAPSED:
         for tx in range(0, m * L, L):
             map_along(axis, v, factors, source, low + tx, high + tx, jump, target, t + tx, step, registers)
@@ -122,7 +122,7 @@ def map_face_3d(q, Y, F, p, bottom, top, x, some, half, factors, registers, from
 
 
 def gather_face(q, Y, F, p, bottom, top, x, width, together, half, from_right, edges, e):
-    """As `map_face_3d`, of the last `width` cells of `together` rows as one group: lane r width + i is row r, cell i.
+    """`map_face_3d` of the last `width` cells of `together` rows as one group: lane r width + i is row r, cell i.
 
     A row of 49 targets in groups of 8 leaves one, and seven lanes would be of no use.  So the cells that are left of several
     rows are a group together, whose faces lie where those of the first row would."""
@@ -168,7 +168,7 @@ def map_cell(source, below, above, jump, target, t, factors, registers):
 
 
 def map_cell_to_state(F, below, above, out, at, pitch, factors, registers):
-    """The same of the variant "collapsed", whose last map ends in the state."""
+    """`map_cell` of the variant "collapsed", whose last map ends in the state."""
     for v in range(V):
         for ty in range(n if d == 3 else 1):
             for tx in range(n):
@@ -188,7 +188,7 @@ def store(c, out, at, width, span, scale, pitch):
 
 
 def scatter(c, out, at, width, span, rows, scale, pitch):
-    """The same to `rows` rows, of a group that `gather_face` has put together."""
+    """Write the result of a group that `gather_face` has put together to `rows` rows, as `store` does to one."""
     for r in range(rows):
         for k in range(NODE):
             to, factor = at + (r * NODE + k) * pitch, scale[k % BOX]

@@ -51,7 +51,7 @@ class Recursion:
                 self.begin, self.gain = ({i: single[i] for i in some} for some in (self.kept, self.rest))
 
     def factor(self, tau, stage):
-        """What `step` is multiplied with for b_s, s the stage; of `begin`, b_1, tau."""
+        """The factor of `step` for b_s, s the stage; of `begin`, b_1, tau."""
         return tau / max(stage, 1) * (tau / (stage - 1) if self.stride == 2 and stage > 1 else 1)
 
     def bounds(self, stages, pruned):

@@ -159,7 +159,7 @@ class Series:
         return found
 
     def factors(self, tau):
-        """What the sums are multiplied with: of every stage the weight in U, then the factors of its terms."""
+        """The factors of the sums: of every stage the weight in U, then the factors of its terms."""
         result = []
         for part, stage in self.factored:
             own = tau if part == "gain" else self.r.factor(tau, stage)

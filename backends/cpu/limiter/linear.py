@@ -163,7 +163,7 @@ def share(limiters):
 
 
 class SharedTiles:
-    """What the limiters of all sets keep, arrays of [tile, row, lane]: the tiles of one set after those of the other."""
+    """Arrays [tile, row, lane] that the limiters of all sets keep: the tiles of one set after those of the other."""
 
     def __init__(self, limiters):
         self.limiters = sorted(limiters, key=lambda each: each.limits.own.start)

@@ -165,7 +165,7 @@ class Tile:
         self.changes = True
         self.emit("changed = True")
 
-    # What the limiter asks for, see `Limiter`.
+    # The attributes that a `Limiter` asks for.
 
     @property
     def g(self):

@@ -5,7 +5,7 @@ from numba.extending import intrinsic
 
 from .vector import INDEX, data, scalar_type
 
-# What a condition is compiled for, with the type of real numbers: see `condition`.
+# Types of the arguments of `condition`, with the type of real numbers.
 ARGUMENTS = "types.void(*[types.CPointer({real}), types.int64]*2, types.CPointer(types.int64), *[types.CPointer({real})]*2, " \
             "types.int64, {real})"
 

@@ -29,7 +29,7 @@ class DeviceLimiter:
         self.operations.launch(name, q, *arrays, np.int64(self.layouts[others].width), end=(np.int32(count), np.int64(width)))
 
     def array(self, name):
-        """What a kernel names."""
+        """The array or number that a kernel's argument of this name stands for."""
         if name not in self._arrays:
             self._arrays[name] = self._array(name)
         return self._arrays[name]

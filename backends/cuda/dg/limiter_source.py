@@ -81,7 +81,7 @@ class Thread:
         self.count += 1
         return f"a{self.count}_"
 
-    # What the limiter asks for, see `Limiter`.
+    # The attributes that a `Limiter` asks for.
 
     @property
     def g(self):

@@ -204,7 +204,7 @@ def kernel({arguments}, elements, width):
         return self.module("rates", "state, values, found, matrix, points, geometry, t, exponent", body, dialect)
 
     def speeds_at_faces(self, function, point, faces, dialect):
-        """As `speeds`, at a face point, with the state read from the array `values`; point: text of the face point's number."""
+        """Lines of `speeds` at a face point, with the state from the array `values`; point: text of the face point's number."""
         reads = [f"q{v} = values[at + np.uint64({v * self.S})*width]" for v in self.variables(function)]
         return [f"at = np.uint64({point})*width + e", *reads, *self.speeds(function, f"({self.B} + {point})", faces, dialect)]
 

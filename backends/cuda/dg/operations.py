@@ -1,4 +1,4 @@
-"""What nodal and modal DG on the GPU share: the layout of the state, the clock, whole steps as CUDA graphs."""
+"""Base of nodal and modal DG on the GPU: the layout of the state, the clock, whole steps as CUDA graphs."""
 import numpy as np
 
 from ....methods.dg.set_operations import SetOperations
@@ -98,7 +98,7 @@ class DeviceOperations(SetOperations):
         return {}
 
     def step(self, stepper, states, k, t, dt, exponent=None):
-        """As `Recipe.step`, by one CUDA graph."""
+        """A whole step by one CUDA graph; arguments and result of `Recipe.step`."""
         self.set_clock(dt, [t + row.c * dt for row in stepper.stages])
         # The first step is not captured, because it compiles the kernels; and a graph holds no messages.
         if not self.captures or not self._began or self.copies is not None:

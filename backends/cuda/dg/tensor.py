@@ -9,7 +9,7 @@ TRACED = 128              # threads of a block of the kernel for values at the f
 
 
 class TensorCuda(DeviceOperations, TensorOperations):
-    """As `TensorOperations`, right-hand side and Runge-Kutta stage by kernels; wave speeds and checks are inherited."""
+    """Tensor-product DG on the GPU: right-hand side and Runge-Kutta stage by kernels, wave speeds and checks by arrays."""
 
     fused = frozenset({"right-hand side"})
 

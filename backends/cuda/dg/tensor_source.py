@@ -47,7 +47,7 @@ __device__ __forceinline__ void finish(const Problem& p, offset e, int n, real t
 
 
 class TensorSource(NodalSource):
-    """As `NodalSource`; the table `geometry` has the metrics of `tables.geometry`, at each point or one for an element.
+    """The kernel text of tensor-product DG; the table `geometry` has the metrics of `tables.geometry`, by point or by element.
 
     lanes, groups, rows   elements of a block, groups of their nodes, nodes of a thread"""
 

@@ -46,8 +46,8 @@ extern "C" __global__ void set_clock(real* clock, real dt, real t0, real t1, rea
 
 
 def python_lines(at, r):
-    """The same as lines of Python; at, r: texts of the place and of dq/dt. They stand in the kernel itself, since numba needs a
-    device to compile a device function."""
+    """Lines of Python of the update; at, r: texts of the place and of dq/dt. They stand in the kernel itself, since numba needs
+    a device to compile a device function."""
     def lines(which, total, **values):
         values = {"r": f"dt*{r}", "q": f"state[{at}]", "q0": f"start[{at}]"} | values
         return added(which, total, values, "{total} += {factor}*{value}", "if {factor} != zero:\n    ").splitlines()

@@ -68,7 +68,7 @@ def entry(device, tables, dtype):
 
 
 def entry_of(device, problem, setting):
-    """As `entry`, by the table's names of problem and setting."""
+    """(file, entry) of the first table that has this device, problem and setting, by their names; (None, None) if none has."""
     for path in (private_folder() / NAME, table_file(), SHIPPED):
         found = read(path).get(device.name, {}).get(problem, {}).get(setting)
         if found is not None:
@@ -84,7 +84,7 @@ def lookup(device, tables, dtype):
 
 
 def known(device, problem, setting, from_dict, fits):
-    """As `lookup`, by the table's names of problem and setting.
+    """The variant that a table has for this device, problem and setting, by their names, or None; ValueError for a wrong entry.
 
     from_dict: makes a variant of an entry's choices, ValueError for wrong ones;  fits: whether a variant fits the device"""
     path, found = entry_of(device, problem, setting)
@@ -109,7 +109,7 @@ def keep(device, tables, dtype, found):
 
 
 def keep_as(device, problem, setting, found):
-    """As `keep`, by the table's names of problem and setting."""
+    """Put an entry for this device, problem and setting, by their names, into the table of this machine; returns the file."""
     path = table_file()
     try:
         _put(path, device.name, problem, setting, found)

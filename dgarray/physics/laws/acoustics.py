@@ -65,7 +65,7 @@ class Acoustics(Law):
         return (v, *(p * k for k in n))
 
     def response(self, media, layer, several, speed):
-        """See `Law.response`."""
+        """The `Internal` of an absorbing layer, None outside of one; arguments and errors of `Law.response`."""
         if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed)
         if layer is not None and self.dim == 3 and (several or not layer.straight and len(layer.across) == 2):

@@ -1,4 +1,4 @@
-"""What the laws of gases without viscosity share: velocity, flux, waves, and the Riemann solver of three waves."""
+"""The base of the laws of gases without viscosity: velocity, flux, waves, and the Riemann solver of three waves."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

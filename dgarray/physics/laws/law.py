@@ -1,4 +1,4 @@
-"""What a law is: the base class that names the functions a method may ask for."""
+"""The base class of laws, which names the functions that a method may ask for."""
 from numbers import Real
 from typing import Any
 
@@ -225,7 +225,7 @@ def unit_text(law, variable):
 
 
 def argument(law, parameter):
-    """What the law's constructor calls this parameter: for messages and for what prints."""
+    """The name of this parameter in the law's constructor, which messages and texts use."""
     return law.arguments.get(parameter, parameter)
 
 

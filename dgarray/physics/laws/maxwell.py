@@ -191,7 +191,7 @@ class Maxwell(Law):
         return m.sigma * sum(rows[i][j] * rows[i][j] for i in axes for j in axes) ** 0.5
 
     def response(self, media, layer, several, speed):
-        """See `Law.response`."""
+        """The `Internal` of dispersive media and of an absorbing layer, or None; arguments and errors of `Law.response`."""
         self.check_response(media, layer)
         if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed, self.response(media, None, False, speed))

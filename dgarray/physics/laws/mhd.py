@@ -98,7 +98,7 @@ class MHD(Law):
         return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
 
     def sizes(self, means, m=None):
-        """See `Law.sizes`: |B| <= sqrt(2 E), and psi, with waves of the speed ch between it and B, <= ch sqrt(2 E)."""
+        """The largest sizes of the variables: |B| <= sqrt(2 E), psi <= ch sqrt(2 E), as waves of the speed ch join it and B."""
         largest = np.sqrt(2 * means[self.variables.index("E")])
         factors = {"B": largest, "p": self.cleaning_speed * largest}
         return {v: np.maximum(size, factors.get(self.variables[v][0], 0.0)) for v, size in means.items()}

@@ -1,4 +1,4 @@
-"""What keeps strong shocks along a grid straight in fluxes that keep contacts and shear layers."""
+"""Dissipation that keeps strong shocks along a grid straight, for fluxes that keep contacts and shear layers."""
 import numpy as np
 
 from .law import dot

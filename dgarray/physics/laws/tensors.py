@@ -132,8 +132,8 @@ def check_coupling(matrix, axes, given):
 
 
 def along_axes(tensors, parameters, media, name):
-    """What a parameter that may be a tensor is along the three axes: numbers, {region: number}, functions of x, and the
-    dispersive media of some elements, {name of a parameter: medium}."""
+    """The diagonal of a parameter that may be a tensor, three entries: numbers, {region: number}, functions of x, or the
+    dispersive media of some elements, media = {name of a parameter: medium}."""
     parts = [tensors[name].names.get((i, i), name) if name in tensors else name for i in range(3)]
     return [media.get(part, parameters.get(part, 1.0)) for part in parts]
 
@@ -185,7 +185,7 @@ def minors(M):
 
 
 def across(M, n):
-    """What M is for a wave along n, whose flux D . n does not change: M - (M n) (M n)^T / (n . M n), which takes n to zero."""
+    """The tensor M - (M n) (M n)^T / (n . M n) of a wave along n, whose flux D . n does not change; it takes n to zero."""
     Mn = applied(M, n)
     scale = 1 / dot(n, Mn)
     return combined(M, 1.0, [tuple(a * b for b in Mn) for a in Mn], -scale)
