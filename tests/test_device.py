@@ -16,7 +16,7 @@ from strict import StrictArray, StrictNamespace
 from dgarray import backends
 from dgarray.backends import gpu
 from dgarray.backends.cuda.device import Device
-from dgarray.physics.codegen import write_module
+from dgarray.support.cached_modules import write_module
 
 LIFT = r"""
 extern "C" __global__ void __launch_bounds__(256) lift(const real* L, const real* flux, real* out, int nodes, int face_nodes,

@@ -11,8 +11,8 @@ from dgarray.backends.cpu.dg import fused as nodal
 from dgarray.backends.cpu.shared_loop import Loop, loop_text, run_loops
 from dgarray.backends.workers import Workers
 from dgarray.methods.dg.operator import DGOperator
-from dgarray.physics.codegen import write_module
 from dgarray.run.time_loop import TimeLoop
+from dgarray.support.cached_modules import write_module
 
 LAW = dg.Euler(2)
 

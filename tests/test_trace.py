@@ -15,8 +15,9 @@ import pytest
 from formulas import INPUTS, LANES, OPERATIONS, by_argument, states
 from numba import njit
 
-from dgarray.physics.codegen import Cuda, Python, formulas, scalar_source, write_module
+from dgarray.physics.codegen import Cuda, Python, formulas, scalar_source
 from dgarray.physics.trace import Graph, TraceError, arguments, call, trace
+from dgarray.support.cached_modules import write_module
 
 
 @pytest.fixture(autouse=True)
@@ -393,7 +394,7 @@ def run(a):
         a[i] = inner(a, i)
 """
 COUNTED = """
-from dgarray.physics.codegen import write_module
+from dgarray.support.cached_modules import write_module
 import numpy as np
 module = write_module({source!r}, "counted")
 module.run(np.zeros(4))

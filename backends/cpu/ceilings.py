@@ -4,7 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ...physics.codegen import write_module
+from ...support.cached_modules import write_module
 from ..workers import Workers
 from .dg.kernel_source import KERNELS
 from .simd import matmul, target

@@ -17,8 +17,8 @@ import sys
 import numpy as np
 
 from ..backends import gpu
-from ..physics.codegen import write_module
 from ..support.atomic_write import write_json
+from ..support.cached_modules import write_module
 from .attempts import rounded
 from .machine import driver_release, installed, processor, revision, wheels
 

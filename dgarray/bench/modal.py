@@ -9,10 +9,10 @@ from .. import backends
 from ..backends.cpu.shared_loop import LoopList
 from ..mesh import box, rectangle
 from ..methods import ModalDG
-from ..physics.codegen import write_module
 from ..physics.fluxes import rusanov
 from ..physics.laws import Euler
 from ..stepping import RK4, first, stages
+from ..support.cached_modules import write_module
 from .attempts import rounded
 from .machine import machine
 from .problem import breeze

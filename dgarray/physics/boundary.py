@@ -7,7 +7,7 @@ attributes a condition may have besides.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .laws.law import Law
 
 
-@dataclass(frozen=True, repr=False)
 class PEC(Named):
     """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""
 
@@ -44,7 +43,6 @@ class PEC(Named):
         return law.state(turned(E, law.direction(n)), reflected(H, law.direction(n)))
 
 
-@dataclass(frozen=True, repr=False)
 class PMC(Named):
     """Perfect magnetic conductor, n x H = 0 and n . E = 0: E+ = E- - 2 n (n . E-), H+ = -H- + 2 n (n . H-)."""
 
@@ -67,7 +65,6 @@ def turned(v, n):
     return tuple(2 * normal * k - a for a, k in zip(v, n))
 
 
-@dataclass(frozen=True, repr=False)
 class Wall(Named):
     """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside.
 
@@ -139,7 +136,6 @@ def mirrored(q, n, law, condition):
     return tuple(result)
 
 
-@dataclass(frozen=True, repr=False)
 class PressureRelease(Named):
     """Pressure-release boundary of acoustics, p = 0, such as a water surface seen from below: it reflects everything.
 
@@ -152,7 +148,6 @@ class PressureRelease(Named):
         return (-q[0], *turned(q[1:], n))
 
 
-@dataclass(frozen=True, repr=False)
 class Absorbing(Named):
     """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
 
@@ -166,7 +161,6 @@ class Absorbing(Named):
         return tuple(0.0 * c for c in q)
 
 
-@dataclass(frozen=True, repr=False)
 class Outflow(Named):
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas.
 
@@ -210,26 +204,63 @@ class Sponge(Keywords):
 
 
 @dataclass(frozen=True, repr=False)
-class prescribed(Formula):
+class Constant(Formula):
+    """A state that does not depend on x and t."""
+
+    state: tuple[float, ...]
+
+    def __repr__(self):
+        return repr(self.state)
+
+    def __call__(self):
+        return self.state
+
+
+def state_function(g, condition):
+    """The state that a user gave, as a function of x and t: itself, or a constant one for a tuple of numbers.
+
+    Raises ValueError for anything else."""
+    if callable(g):
+        return g
+    if isinstance(g, tuple | list) and g and all(isinstance(c, Real) and np.isfinite(c) for c in g):
+        return Constant(tuple(map(float, g)))
+    raise ValueError(f"{condition}({g!r}) is not allowed; give a tuple of finite numbers, or a function of x and t that "
+                     "returns a tuple")
+
+
+def state_of(g, x, t, law, condition):
+    """The state g(x, t), with all its components."""
+    return components(call(g, dict(x=x, t=t), condition), len(law.variables), f"the state of {condition}", law.variables)
+
+
+class OfState(Formula):
+    """Base of conditions whose first parameter is a state: a tuple of numbers, or a function of x and t that returns one."""
+
+    def __post_init__(self):
+        name = fields(self)[0].name
+        self.keep(**{name: state_function(getattr(self, name), type(self).__name__)})
+
+    def check(self, mesh, faces, law):
+        check_state(getattr(self, fields(self)[0].name), type(self).__name__, mesh, faces, law)
+
+    def state(self, x: Components, t: Any, law: Law) -> tuple:
+        """The state at x and t."""
+        return state_of(getattr(self, fields(self)[0].name), x, t, law, type(self).__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class prescribed(OfState):
     """The exterior state is g: a Dirichlet condition on what enters.
 
     g: a tuple of numbers or a function of x and t that returns one."""
 
     g: Sequence[float] | Callable
     flux = staticmethod(upwind)
-
-    def __post_init__(self):
-        self.keep(g=state_function(self.g, "prescribed"))
-
-    def check(self, mesh, faces, law):
-        check_state(self.g, "prescribed", mesh, faces, law)
-
-    def __call__(self, x: Components, t: Any, law: Law) -> tuple:
-        return state_of(self.g, x, t, law, "prescribed")
+    __call__ = OfState.state
 
 
 @dataclass(frozen=True, repr=False)
-class incident(Formula):
+class incident(OfState):
     """An incident field enters, everything else leaves: q+ = field(x, t) in the upwind flux (total-field formulation).
 
     field: a function of x and t that returns a tuple, or a tuple of numbers."""
@@ -237,15 +268,7 @@ class incident(Formula):
     field: Sequence[float] | Callable
     flux = staticmethod(upwind)
     unknown = "total"
-
-    def __post_init__(self):
-        self.keep(field=state_function(self.field, "incident"))
-
-    def check(self, mesh, faces, law):
-        check_state(self.field, "incident", mesh, faces, law)
-
-    def __call__(self, x: Components, t: Any, law: Law) -> tuple:
-        return state_of(self.field, x, t, law, "incident")
+    __call__ = OfState.state
 
 
 @dataclass(frozen=True, repr=False)
@@ -274,39 +297,9 @@ class scattered(Formula):
         return tuple(a - b for a, b in zip(outside, f))
 
 
-def state_of(g, x, t, law, condition):
-    """The state g(x, t), with all its components."""
-    return components(call(g, dict(x=x, t=t), condition), len(law.variables), f"the state of {condition}", law.variables)
-
-
 def function_of_x(f, condition):
     if not callable(f):
         raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
-
-
-@dataclass(frozen=True, repr=False)
-class Constant(Formula):
-    """A state that does not depend on x and t."""
-
-    state: tuple[float, ...]
-
-    def __repr__(self):
-        return repr(self.state)
-
-    def __call__(self):
-        return self.state
-
-
-def state_function(g, condition):
-    """The state that a user gave, as a function of x and t: itself, or a constant one for a tuple of numbers.
-
-    Raises ValueError for anything else."""
-    if callable(g):
-        return g
-    if isinstance(g, tuple | list) and g and all(isinstance(c, Real) and np.isfinite(c) for c in g):
-        return Constant(tuple(map(float, g)))
-    raise ValueError(f"{condition}({g!r}) is not allowed; give a tuple of finite numbers, or a function of x and t that "
-                     "returns a tuple")
 
 
 def need(law, attribute, condition, kind):

@@ -1,14 +1,16 @@
 """The protocol of boundary conditions, incident fields and sources, and the base of those of the package."""
-from dataclasses import MISSING, fields
+from collections import namedtuple
+from dataclasses import MISSING, dataclass, fields
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..support.keywords import Keywords
 from .laws.law import shown
 from .trace import parameters
 
 
-class Declared(NamedTuple):
+class Declared(namedtuple("Declared", "flux check of_faces in_problem between profiles closed unknown field course variables "
+                                      "plane profile")):
     """The attributes of a condition, field or source, each None where it has none. A user's one may be a plain function.
 
     flux         (law) -> the numerical flux at its faces, whatever the inside has
@@ -16,10 +18,10 @@ class Declared(NamedTuple):
                  fit, before anything is computed; of a grid `faces` is one side, (axis, end)
     of_faces     (mesh, faces) -> {name: (face,)}, numbers of each face, which the condition may ask for as `face`; their names
                  are of_faces.names
-    in_problem   (mesh, name, boundary) -> the condition in a problem, where it depends on other conditions
-    between      of an interface: (l, r, n, x, t, ml, mr, law) -> what each side sees beyond it
-    profiles     of an interface: (x) -> {name: values}, numbers of its points, which `between` may ask for as `p`
-    closed       of an interface: whether its faces must enclose a region
+    in_problem   (mesh, name, boundary) -> the condition in a problem with these others; asked first
+    between      of an interface: (l, r, n, x, t, ml, mr, p, law) -> (state that the left side sees, that of the right side)
+    profiles     of an interface: (x) -> {name: values}, evaluated once at its points; `between` has them as p.name
+    closed       of an interface: whether faces that end inside of the mesh, or lie in an absorbing layer, are refused
     unknown      "total" or "scattered", where a field enters: what the unknown of the run is beside these faces
     field        (x, t) -> this field
     course       of a port or source: the function of time that it excites waves with
@@ -27,37 +29,26 @@ class Declared(NamedTuple):
     plane        of a plane wave: its direction and amplitude as text
     profile      of a small current: (x) -> its share at the points x"""
 
-    flux: Any = None
-    check: Any = None
-    of_faces: Any = None
-    in_problem: Any = None
-    between: Any = None
-    profiles: Any = None
-    closed: Any = None
-    unknown: Any = None
-    field: Any = None
-    course: Any = None
-    variables: Any = None
-    plane: Any = None
-    profile: Any = None
-
 
 def declared(condition: Any) -> Declared:
     """The `Declared` of a condition, field or source; a class is none yet."""
-    if isinstance(condition, type):
-        return Declared()
-    return Declared(*(getattr(condition, name, None) for name in Declared._fields))
+    one = None if isinstance(condition, type) else condition
+    return Declared(*(getattr(one, name, None) for name in Declared._fields))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Formula(Keywords):
     """Base of the conditions, fields, sources and pulses of the package: frozen dataclasses whose fields are the parameters and
     whose `__call__` is the formula, in plain NumPy on tuples of components. `repr` is the call that makes one."""
 
     def __repr__(self):
-        given = [(f, getattr(self, f.name)) for f in fields(self) if f.init]
+        given = [(f, getattr(self, f.name)) for f in fields(self)]
         texts = [shown(value) if f.default is MISSING else f"{f.name}={shown(value)}"
                  for f, value in given if f.default is MISSING or value != f.default]
         return f"{type(self).__name__}({', '.join(texts)})"
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...          # what `keep` sets beside the fields
 
     def keep(self, **values: Any) -> None:
         """Set fields to the values that stand for those given, and attributes that follow from them; for `__post_init__`."""
@@ -71,6 +62,7 @@ class Named(Formula):
 
     def __init_subclass__(cls):
         cls.__call__ = given_itself(cls.__call__)
+        dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __repr__(self):
         return self.__name__

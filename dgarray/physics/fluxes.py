@@ -55,7 +55,7 @@ def rusanov(law: Any, alpha: float = 1.0) -> Callable:
 
     def flux(l, r, n, x, t, ml, mr):
         fl, fr, C = sides(law, l, r, n, x, t, ml, mr)
-        s = np.maximum(wave_speed(law, l, n, x, t, ml), wave_speed(law, r, n, x, t, mr))
+        s = larger_speed(law, l, r, n, x, t, ml, mr)
         return tuple((a + b) / 2 - alpha * s * (c * (v - u) / 2) for a, b, c, u, v in zip(fl, fr, C, l, r))
     return flux
 
@@ -114,44 +114,32 @@ TINY = 1e-30         # instead of a speed of zero, so that two of them give the 
 
 
 def hllc(law: Any) -> Callable:
-    """The law's own flux of three waves, which keeps contacts and shear layers: see `Euler.hllc`.
-
-    ValueError for a law without one."""
+    """The law's flux of three waves, which keeps contacts and shear layers: `Euler.hllc`. ValueError for a law without one."""
     return own(law, "hllc")
 
 
 def roe(law: Any) -> Callable:
-    """The law's own flux by Roe's linearisation, with an entropy fix: see `Euler.roe`.
-
-    ValueError for a law without one."""
+    """The law's own flux by Roe's linearisation, with an entropy fix: `Euler.roe`. ValueError for a law without one."""
     return own(law, "roe")
 
 
 def hlld(law: Any) -> Callable:
-    """The law's own flux of five waves, which keeps contacts and Alfven waves: see `MHD.hlld`.
-
-    ValueError for a law without one."""
+    """The law's own flux of five waves, which keeps contacts and Alfven waves: `MHD.hlld`. ValueError for a law without one."""
     return own(law, "hlld")
 
 
 def hllc_shock_stable(law: Any) -> Callable:
-    """`hllc` with which strong shocks along rows of a mesh stay straight: see `Euler.hllc_shock_stable`.
-
-    ValueError for a law without one."""
+    """`hllc` with which strong shocks along rows of a mesh stay straight. ValueError for a law without one."""
     return own(law, "hllc_shock_stable")
 
 
 def roe_shock_stable(law: Any) -> Callable:
-    """`roe` with which strong shocks along rows of a mesh stay straight: see `Euler.roe_shock_stable`.
-
-    ValueError for a law without one."""
+    """`roe` with which strong shocks along rows of a mesh stay straight. ValueError for a law without one."""
     return own(law, "roe_shock_stable")
 
 
 def hlld_shock_stable(law: Any) -> Callable:
-    """`hlld` with which strong shocks along rows of a mesh stay straight: see `MHD.hlld_shock_stable`.
-
-    ValueError for a law without one."""
+    """`hlld` with which strong shocks along rows of a mesh stay straight. ValueError for a law without one."""
     return own(law, "hlld_shock_stable")
 
 
@@ -161,17 +149,13 @@ for _flux in (hllc_shock_stable, roe_shock_stable, hlld_shock_stable):
 
 def ranocha(law: Any) -> Callable:
     """The law's own flux that conserves entropy: see `Euler.ranocha`, which also conserves kinetic energy, and `MHD.ranocha`.
-    For `TensorDG(volume_flux=)`; at faces it has no dissipation.
-
-    ValueError for a law without one."""
+    For `TensorDG(volume_flux=)`; at faces it has no dissipation. ValueError for a law without one."""
     return own(law, "ranocha")
 
 
 def kennedy_gruber(law: Any) -> Callable:
     """The law's own flux that conserves kinetic energy: see `Euler.kennedy_gruber`. For `TensorDG(volume_flux=)`; at faces
-    it has no dissipation.
-
-    ValueError for a law without one."""
+    it has no dissipation. ValueError for a law without one."""
     return own(law, "kennedy_gruber")
 
 

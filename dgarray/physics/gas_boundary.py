@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .boundary import state_function, state_of
-from .boundary_checks import check_pressure, check_state
+from .boundary import OfState
+from .boundary_checks import check_pressure
 from .declared import Formula
 from .laws.euler import Euler
 from .laws.law import dot
@@ -31,7 +31,7 @@ def flux_of_state(law: Law) -> Callable:
 
 
 @dataclass(frozen=True, repr=False)
-class far_field(Formula):
+class far_field(OfState):
     """Far field of a gas: what leaves is taken from inside, what enters from g, in subsonic and supersonic flow.
 
     g: the state there, a tuple of numbers or a function of x and t that returns one.
@@ -45,17 +45,11 @@ class far_field(Formula):
     g: Sequence[float] | Callable
     flux = staticmethod(flux_of_state)
 
-    def __post_init__(self):
-        self.keep(g=state_function(self.g, "far_field"))
-
-    def check(self, mesh, faces, law):
-        check_state(self.g, "far_field", mesh, faces, law)
-
     def __call__(self, q: Components, n: Components, x: Components, t: Any, law: Any) -> tuple:
         if law.entering is not None:
-            return law.entering(q, state_of(self.g, x, t, law, "far_field"), n)
+            return law.entering(q, self.state(x, t, law), n)
         gas(law, "far_field", also=", MHD or TwoFluid")
-        inside, outside = split(law, q, n), split(law, state_of(self.g, x, t, law, "far_field"), n)
+        inside, outside = split(law, q, n), split(law, self.state(x, t, law), n)
         (_, ui, ci, *_), (_, ug, cg, *_), a = inside, outside, 2 / (law.gamma - 1)
         plus = np.where(ui + ci > 0, ui + a * ci, ug + a * cg)
         minus = np.where(ui - ci > 0, ui - a * ci, ug - a * cg)
@@ -65,7 +59,7 @@ class far_field(Formula):
 
 
 @dataclass(frozen=True, repr=False)
-class inflow(Formula):
+class inflow(OfState):
     """Inflow of a gas of given density and velocity: those of the state g, where it enters at supersonic speed all of g.
 
     g: a tuple of numbers or a function of x and t that returns one.
@@ -77,18 +71,12 @@ class inflow(Formula):
     g: Sequence[float] | Callable
     flux = staticmethod(flux_of_state)
 
-    def __post_init__(self):
-        self.keep(g=state_function(self.g, "inflow"))
-
-    def check(self, mesh, faces, law):
-        check_state(self.g, "inflow", mesh, faces, law)
-
     def __call__(self, q: Components, n: Components, x: Components, t: Any, law: Any) -> tuple:
         if law.entering is not None:
-            return law.entering(q, state_of(self.g, x, t, law, "inflow"), n)
+            return law.entering(q, self.state(x, t, law), n)
         gas(law, "inflow", also=", MHD or TwoFluid")
         _, ui, ci, *_ = split(law, q, n)
-        rho, u, c, *v = split(law, state_of(self.g, x, t, law, "inflow"), n)
+        rho, u, c, *v = split(law, self.state(x, t, law), n)
         return joined(law, n, rho, v, 0.0, np.where(u + c > 0, ci + (law.gamma - 1) / 2 * (ui - u), c))
 
 

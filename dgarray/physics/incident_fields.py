@@ -62,7 +62,6 @@ class gaussian_beam(Field):
     focus: Any = None
     medium: str | dict[str, float] | None = field(default=None, hash=False)
     count: int | None = None
-    waves: list[tuple[float, plane_wave]] = field(init=False, compare=False)
 
     def __post_init__(self):
         law, focus, count, waist, wavelength = self.law, self.focus, self.count, self.waist, self.wavelength
@@ -164,10 +163,6 @@ class dipole(Field):
     moment: Any
     pulse: Callable
     medium: str | dict[str, float] | None = field(default=None, hash=False)
-    first: Rate = field(init=False, compare=False)
-    second: Rate = field(init=False, compare=False)
-    speed: float = field(init=False, compare=False)
-    eps: Any = field(init=False, compare=False)
 
     def __post_init__(self):
         law = self.law
@@ -232,9 +227,6 @@ class current(Formula):
     moment: float | Sequence[float]
     width: float
     pulse: Callable
-    course: Rate = field(init=False, compare=False)
-    strength: tuple = field(init=False, compare=False)
-    scale: float = field(init=False, compare=False)
 
     def __post_init__(self):
         law = self.law
@@ -248,10 +240,7 @@ class current(Formula):
         width = repr(self.width).removesuffix(".0")
         return f"current({self.law!r}, {self.position}, {self.moment}, {width}, {shown(self.pulse)})"
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The law's variables, components of the source."""
-        return tuple(self.law.variables)
+    variables = property(lambda self: tuple(self.law.variables))          # components of the source
 
     def profile(self, x: Components) -> Any:
         """g(x)."""

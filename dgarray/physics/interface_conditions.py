@@ -6,14 +6,8 @@ method
     between(l, r, n, x, t, ml, mr, p, law) -> (state that the left side sees, state that the right side sees)
 
 which asks for its arguments by name: l, r the states on both sides, ml, mr the law's parameters there.  The left element gets
-the numerical flux between l and the first state, the right element that between the second one and r.
-
-A condition may have `profiles(x) -> {name: values}`, plain NumPy that is evaluated once at the points x of the faces; `between`
-gets the values as p.name.  It may have `flux`, a numerical flux that is used at its faces whatever the interior uses, and
-`check(mesh, left, right, law)`, which raises ValueError where it does not fit; left, right: rows (cell, local face) of both
-sides.  It may have in_problem(mesh, name, boundary) -> condition, asked first, which makes of it the one that a problem with
-these boundary conditions has at the interface.  With `closed` True, faces that end inside of the mesh, or lie in an absorbing
-layer, are refused.
+the numerical flux between l and the first state, the right element that between the second one and r.  What else it may have
+says `dgarray.physics.declared.Declared`.
 """
 from __future__ import annotations
 
@@ -24,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..support.wording import choose
-from .boundary import linear, need, state_function, state_of
-from .boundary_checks import check_state, face_places, shown_at, values
+from .boundary import OfState, linear, need
+from .boundary_checks import face_places, shown_at, values
 from .declared import Formula
 from .dispersion import Dispersion
 from .fluxes import upwind
@@ -44,7 +38,7 @@ SIDES = ("inside", "outside")
 
 
 @dataclass(frozen=True, repr=False)
-class total_field(Formula):
+class total_field(OfState):
     """An incident field enters through named faces inside of a mesh: on one side the unknown is the total field, on the other
     one the scattered field, the total one less the incident one.
 
@@ -62,7 +56,8 @@ class total_field(Formula):
     closed = True
 
     def __post_init__(self):
-        self.keep(field=state_function(self.field, "total_field"), side=choose("total_field: side", self.side, SIDES))
+        super().__post_init__()
+        choose("total_field: side", self.side, SIDES)
 
     @property
     def sign(self) -> int:
@@ -70,11 +65,11 @@ class total_field(Formula):
         return 1 if self.side == "inside" else -1
 
     def check(self, mesh, left, right, law):
-        check_state(self.field, "total_field", mesh, right if self.sign > 0 else left, law)          # where it is a solution
+        super().check(mesh, right if self.sign > 0 else left, law)          # where it is a solution
 
     def between(self, l: Components, r: Components, x: Components, t: Any, law: Law) -> tuple[tuple, tuple]:
         linear(law, "total_field")
-        field = [self.sign * c for c in state_of(self.field, x, t, law, "total_field")]
+        field = [self.sign * c for c in self.state(x, t, law)]
         return tuple(a + b for a, b in zip(r, field)), tuple(a - b for a, b in zip(l, field))
 
 

@@ -25,14 +25,7 @@ class Field(Formula):
 
     numbers    {parameter of the law: number} of the medium, set by `in_medium`"""
 
-    law: Law
-    medium: str | dict[str, float] | None
-    numbers: dict[str, float]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The law's variables, components of the field."""
-        return tuple(self.law.variables)
+    variables = property(lambda self: tuple(self.law.variables))          # components of the field
 
     def check(self, mesh, faces, law):
         check_medium(self, self.numbers, mesh, faces, law)
@@ -67,8 +60,6 @@ class plane_wave(Field):
     amplitude: float | Sequence[float]
     shape: Callable
     medium: str | dict[str, float] | None = field(default=None, hash=False)
-    state: tuple = field(init=False, compare=False)
-    speed: float = field(init=False, compare=False)
 
     def __post_init__(self):
         law, along = self.law, np.atleast_1d(self.direction)

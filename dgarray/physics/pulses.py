@@ -1,7 +1,7 @@
 """A pulse in time with a chosen band of frequencies and no mean, for waves and sources."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +32,6 @@ class pulse(Formula):
 
     band: Sequence[float]
     start: float = 0.0
-    end: float = field(init=False, compare=False)
-    width: float = field(init=False, compare=False)
-    middle: float = field(init=False, compare=False)
-    rate: float = field(init=False, compare=False)
 
     def __post_init__(self):
         given, start = np.asarray(self.band), self.start

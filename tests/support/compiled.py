@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dgarray.backends.cuda.device import OPTIONS, cuda_source, first_error
-from dgarray.physics.codegen import cache_folder, write_file
+from dgarray.support.cached_modules import cache_folder, write_file
 
 ARCHITECTURES = ("sm_80", "sm_90")
 # What CuPy adds to the options of every kernel.

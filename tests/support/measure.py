@@ -42,12 +42,12 @@ class Measure:
         self.lines = coverage.Coverage(data_file=None, source=PACKAGE, messages=False)
         self.compiling, self.kernels = 0.0, set()
         import dgarray
-        from dgarray.physics import codegen
+        from dgarray.support import cached_modules
         for module in pkgutil.walk_packages(dgarray.__path__, "dgarray."):
             if "__main__" not in module.name:
                 with suppress(ImportError):
                     import_module(module.name)
-        write, alone = codegen.write_module, codegen.compiled_alone
+        write, alone = cached_modules.write_module, cached_modules.compiled_alone
 
         def write_module(source, stem):
             module = write(source, stem)
@@ -55,12 +55,12 @@ class Measure:
             return module
 
         def compiled_alone(*args):
-            inside, start = bool(codegen._alone), process_time()
+            inside, start = bool(cached_modules._alone), process_time()
             try:
                 return alone(*args)
             finally:
                 self.compiling += 0 if inside else process_time() - start
-        codegen.compiled_alone = compiled_alone
+        cached_modules.compiled_alone = compiled_alone
         for module in list(sys.modules.values()):
             if getattr(module, "write_module", None) is write:
                 module.write_module = write_module

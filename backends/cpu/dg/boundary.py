@@ -1,7 +1,7 @@
 """Boundary conditions on the CPU: kernels that those of elements call by their addresses, and what they know of each face."""
 import numpy as np
 
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from .boundary_source import BoundarySource
 
 

@@ -17,7 +17,7 @@ from ....methods.check import Check
 from ....methods.dg.limiters.linear import LinearLimiterTables
 from ....methods.dg.set_operations import SetOperations
 from ....methods.operation import Operation
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from ..limiter.fused import LimiterFused
 from ..limiter.linear import LinearLimiterFused
 from ..shared_loop import ONE_THREAD, Loop

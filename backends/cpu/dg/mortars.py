@@ -3,7 +3,7 @@ import numpy as np
 
 from ....methods.dg.mortars import MortarList
 from ....methods.operation import Operation
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from ..shared_loop import Loop
 from ..simd import target
 from ..simd.tiles import aligned, in_tiles

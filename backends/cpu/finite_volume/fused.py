@@ -9,8 +9,8 @@ from numpy.lib.stride_tricks import as_strided
 from ....methods.check import Check
 from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
-from ....physics.codegen import write_module
 from ....stepping import first as new_first, sequence
+from ....support.cached_modules import write_module
 from ..shared_loop import ONE_THREAD, Loop, LoopList
 from ..simd.tiles import aligned
 from .march_source import NUMBERS, MarchSource

@@ -3,8 +3,8 @@
 It depends on law and condition alone, not on scheme, grid or side."""
 import numpy as np
 
-from ....physics.codegen import write_module
 from ....physics.run_time_numbers import NUMBER
+from ....support.cached_modules import write_module
 from ..dg.kernel_source import KernelSource, Lane, indented
 from ..simd.boundary import ARGUMENTS
 

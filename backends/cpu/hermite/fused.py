@@ -6,7 +6,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ....methods.hermite.half_steps import HalfSteps
 from ....methods.operation import Operation
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from ..shared_loop import ONE_THREAD, Loop
 from ..simd.tiles import aligned
 from .layout import ALONG, Half

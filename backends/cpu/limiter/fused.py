@@ -5,7 +5,7 @@ import numpy as np
 
 from ....methods.dg.limiters.limiter import Limiter
 from ....methods.operation import Operation
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from ..simd import matmul
 from ..simd.tiles import aligned, in_tiles
 from .source import LimiterSource

@@ -3,7 +3,7 @@ from functools import cache
 
 import numpy as np
 
-from ....physics.codegen import write_module
+from ....support.cached_modules import write_module
 from ..shared_loop import ONE_THREAD, Loop, loop_text, run_loops
 
 PIECE = 1 << 16

@@ -32,7 +32,8 @@ from textwrap import indent
 
 import numpy as np
 
-from ....physics.codegen import Python, scalar_source, write_module
+from ....physics.codegen import Python, scalar_source
+from ....support.cached_modules import write_module
 from ...arrays import moved
 from .layout import WARP
 

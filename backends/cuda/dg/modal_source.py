@@ -9,8 +9,9 @@ from textwrap import indent
 import numpy as np
 
 from ....methods.check import norm_over_faces
-from ....physics.codegen import Python, scalar_source, write_module
+from ....physics.codegen import Python, scalar_source
 from ....physics.pointwise import Pointwise
+from ....support.cached_modules import write_module
 from .layout import WARP
 from .update import python_lines
 

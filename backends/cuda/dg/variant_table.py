@@ -7,7 +7,7 @@ The table is JSON that a person can read, change and pass on:
 
 with the seconds of a stage on so many elements, and "of" the number of variants that were timed.
 
-`tuning.json` in the cache folder (see `dgarray.physics.codegen.cache_folder`) holds what was measured on this machine; it comes
+`tuning.json` in `cached_modules.cache_folder()` holds what was measured on this machine; it comes
 before the table that the package ships.
 """
 import json
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....physics.codegen import cache_folder, private_folder, write_file
+from ....support.cached_modules import cache_folder, private_folder, write_file
 from .variant import Shape, from_dict
 
 try:
@@ -131,7 +131,7 @@ def _put(path, device, problem, setting, entry):
 def locked(path):
     """Context in which no other process writes the file. The lock is on a file beside it, since the file itself is replaced.
 
-    Raises OSError where the lock cannot be had: `dgarray.physics.codegen.locked` would go on without."""
+    Raises OSError where the lock cannot be had: `dgarray.support.cached_modules.locked` would go on without."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "w") as file:
         if fcntl:

@@ -1,13 +1,11 @@
 """The Euler equations of gas dynamics in 1D, 2D and 3D, with Roe's Riemann solver and the fluxes of split forms."""
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .gas import Gas
+from .gas import Gas, IdealGas
 from .law import check_dim, counted, dot
 from .means import logarithmic_mean
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from ..annotations import Components
 
 
-class Euler(Gas):
+class Euler(Gas, IdealGas):
     """Compressible flow of an ideal gas without viscosity.
 
         rho_t + div m = 0,   m_t + div(m v + p I) = 0,   E_t + div((E + p) v) = 0
@@ -31,7 +29,6 @@ class Euler(Gas):
     dim, gamma or units.  hllc and roe take a unit normal.  Toro 2009, chapter 3.
     """
 
-    gamma: float
     primitive_variables: tuple[str, ...]
     momentum = slice(1, -1)
     si = {"rho": "kg/m^3", **{f"rho_{c}": "kg/m^2/s" for c in "uvw"}, "E": "J/m^3", **dict.fromkeys("uvw", "m/s"), "p": "Pa",
@@ -41,9 +38,7 @@ class Euler(Gas):
 
     def __init__(self, dim: int = 2, gamma: float = 1.4, units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
-        if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
-            raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
-        self.gamma = float(gamma)
+        self.set_gamma(gamma)
         self.variables = ("rho", *("rho_u", "rho_v", "rho_w")[:self.dim], "E")
         self.primitive_variables = ("rho", *"uvw"[:self.dim], "p")
         self.long_names = {"rho": "density", "E": "total energy density",
@@ -57,17 +52,9 @@ class Euler(Gas):
         """p = (gamma - 1) (E - m . v / 2)."""
         return (self.gamma - 1) * (q[-1] - dot(q[1:-1], self.velocity(q)) / 2)
 
-    def internal_energy(self, q):
-        """p / (gamma - 1)."""
-        return self.pressure(q) / (self.gamma - 1)
-
     def sound_speed_squared(self, q):
         """c^2 = gamma p / rho."""
         return self.gamma * self.pressure(q) * (1 / q[0])
-
-    def entropy(self, q: Components) -> Any:
-        """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
-        return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
 
     def entropy_variables(self, q: Components) -> tuple:
         """dS/dq of the entropy S = -rho s / (gamma - 1), s = log(p / rho^gamma):
@@ -87,15 +74,6 @@ class Euler(Gas):
     def grueneisen(self, l, r, a, b):
         """gamma - 1."""
         return self.gamma - 1
-
-    def admissible(self, q):
-        """Whether density and pressure are positive."""
-        rho, p = self.positive_quantities(q).values()
-        return (rho > 0) & (p > 0)
-
-    def positive_quantities(self, q):
-        """{"rho": density, "pressure": pressure}."""
-        return {"rho": q[0], "pressure": self.pressure(q)}
 
     def primitive(self, q: Components) -> tuple:
         """w = (rho, v, p) of the conserved variables q = (rho, m, E)."""

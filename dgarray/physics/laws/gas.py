@@ -1,6 +1,8 @@
 """The base of the laws of gases without viscosity: velocity, flux, waves, and the Riemann solver of three waves."""
 from __future__ import annotations
 
+from math import isfinite
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,36 @@ from .shock_stability import pressure_share, split_along
 
 if TYPE_CHECKING:
     from ..annotations import Components
+
+
+class IdealGas(Law):
+    """A gas with the pressure p = (gamma - 1) rho e, e the internal energy, and the entropy s = log(p / rho^gamma)."""
+
+    gamma: float
+    pressure: Any
+
+    def set_gamma(self, gamma):
+        """Set gamma; ValueError unless it is above 1."""
+        if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
+            raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
+        self.gamma = float(gamma)
+
+    def internal_energy(self, q: Components) -> Any:
+        """p / (gamma - 1)."""
+        return self.pressure(q) / (self.gamma - 1)
+
+    def entropy(self, q: Components) -> Any:
+        """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
+        return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
+
+    def admissible(self, q: Components) -> Any:
+        """Whether density and pressure are positive."""
+        rho, p = self.positive_quantities(q).values()
+        return (rho > 0) & (p > 0)
+
+    def positive_quantities(self, q: Components) -> dict[str, Any]:
+        """{"rho": density, "pressure": pressure}."""
+        return {"rho": q[0], "pressure": self.pressure(q)}
 
 
 class Gas(Law):

@@ -12,6 +12,8 @@ from ..law_formulas import law_formulas
 from ..trace import call, parameters
 from .units import units_of
 
+NONE: Any = None
+
 
 class Law(Keywords):
     """A hyperbolic system  C(m) dq/dt + div F(q, x, m) + A(q) div b(q) = s(q, x, t, m); most have no b.
@@ -85,7 +87,6 @@ class Law(Keywords):
     variables: tuple[str, ...] = ()
     flux: Any
     wave_speed: Any
-    fields: Any = None
     state: Any
     direction: Any
     isotropic: Any
@@ -94,50 +95,21 @@ class Law(Keywords):
     long_names: dict[str, str] = {}
     units: dict[str, str] = {}
     si: dict[str, str] = {}
-    given_units: Any = None
-    capacity: Any = None
-    source: Any = None
-    internal: Any = None
-    upwind: Any = None
-    hllc: Any = None
-    roe: Any = None
-    hlld: Any = None
-    hllc_shock_stable: Any = None
-    roe_shock_stable: Any = None
-    hlld_shock_stable: Any = None
-    ranocha: Any = None
-    kennedy_gruber: Any = None
-    products: Any = None
-    product_flux: Any = None
-    together: bool = False
-    entropy_variables: Any = None
-    from_entropy_variables: Any = None
-    speeds: Any = None
-    signal_speeds: Any = None
-    decoupled: Any = None
-    primitive: Any = None
-    conservative: Any = None
-    characteristic: Any = None
-    from_characteristic: Any = None
-    entering: Any = None
     derived: dict[str, str] = {}
     curls: dict[str, tuple[str, str]] = {}
     gradients: dict[str, tuple[str, str]] = {}
-    momentum: Any = None
-    mirrored: Any = None
-    energy: Any = None
-    admissible: Any = None
-    positive_quantities: Any = None
-    internal_energy: Any = None
-    positive_speed: Any = None
-    sweep_courant: float = 1.0
-    damping: Any = None
-    family: str | None = None
-    laws: dict[str, Any] | None = None
     dispersive: dict[str, Any] = {}
     tensors: dict[str, Any] = {}
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    together = False
+    sweep_courant = 1.0
+    # Of each of these a law may have its own.
+    capacity = source = internal = fields = given_units = family = laws = NONE
+    upwind = hllc = roe = hlld = hllc_shock_stable = roe_shock_stable = hlld_shock_stable = ranocha = kennedy_gruber = NONE
+    products = product_flux = entropy_variables = from_entropy_variables = internal_energy = energy = damping = NONE
+    speeds = signal_speeds = decoupled = positive_speed = momentum = mirrored = admissible = positive_quantities = NONE
+    primitive = conservative = characteristic = from_characteristic = entering = NONE
 
     def response(self, media, layer, several, speed):
         """The `Internal` that some elements need beside the law, or None.

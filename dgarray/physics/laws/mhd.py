@@ -1,13 +1,13 @@
 """Ideal magnetohydrodynamics with divergence cleaning, one text for 1D, 2D and 3D, and its Riemann solver of five waves."""
 from __future__ import annotations
 
-from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .law import Law, check_dim, counted, dot
+from .gas import IdealGas
+from .law import check_dim, counted, dot
 from .means import logarithmic_mean
 from .mhd_waves import Waves
 from .shock_stability import pressure_share, split_along
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..annotations import Components
 
 
-class MHD(Law):
+class MHD(IdealGas):
     """Flow of an ideal, perfectly conducting gas in a magnetic field; lengths and fields in units where mu_0 = 1.
 
         rho_t + div(rho v) = 0,   (rho v)_t + div(rho v v - B B + (p + |B|^2 / 2) I) = 0
@@ -46,7 +46,6 @@ class MHD(Law):
     2005.
     """
 
-    gamma: float
     variables = ("rho", "rho_u", "rho_v", "rho_w", "E", "Bx", "By", "Bz", "psi")
     primitive_variables = ("rho", "u", "v", "w", "p", "Bx", "By", "Bz", "psi")
     momentum, field = slice(1, 4), slice(5, 8)
@@ -69,8 +68,7 @@ class MHD(Law):
                  cleaning_length: float | None = 0.18, powell: bool = False,
                  units: dict[str, str] | str | None = None):
         self.dim = check_dim(dim)
-        if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
-            raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
+        self.set_gamma(gamma)
         if cleaning_speed is None:
             if self.dim > 1:
                 raise ValueError("cleaning_speed=None is not allowed in 2D and 3D; give a number: the fastest wave speed of "
@@ -80,7 +78,7 @@ class MHD(Law):
             raise ValueError(f"cleaning_speed={cleaning_speed!r} is not allowed; it must be a finite number, not negative")
         if not (cleaning_length is None or isinstance(cleaning_length, Real) and 0 < cleaning_length < np.inf):
             raise ValueError(f"cleaning_length={cleaning_length!r} is not allowed; it must be a finite number above 0, or None")
-        self.gamma, self.cleaning_speed, self.cleaning_length = float(gamma), float(cleaning_speed), cleaning_length
+        self.cleaning_speed, self.cleaning_length = float(cleaning_speed), cleaning_length
         self.powell = bool(powell)
         if self.rate == 0:
             self.source = self.damping = None
@@ -116,10 +114,6 @@ class MHD(Law):
         """p = (gamma - 1) (E - m . v / 2 - |B|^2 / 2)."""
         return (self.gamma - 1) * (q[4] - dot(q[self.momentum], self.velocity(q)) / 2 - dot(q[self.field], q[self.field]) / 2)
 
-    def internal_energy(self, q):
-        """p / (gamma - 1)."""
-        return self.pressure(q) / (self.gamma - 1)
-
     def speed(self, q: Components) -> Any:
         """|v|."""
         return np.sqrt(dot(self.velocity(q), self.velocity(q)))
@@ -144,10 +138,6 @@ class MHD(Law):
         """The total energy density E."""
         return q[4]
 
-    def entropy(self, q):
-        """The specific entropy s = log(p / rho^gamma); -rho s is convex and, without shocks, conserved."""
-        return np.log(self.pressure(q)) - self.gamma * np.log(q[0])
-
     def entropy_variables(self, q):
         """dS/dq of the entropy S = -rho s / (gamma - 1): with beta = rho / p
         ((gamma - s) / (gamma - 1) - beta |v|^2 / 2, beta v, -beta, beta B, 0)."""
@@ -162,15 +152,6 @@ class MHD(Law):
         s = self.gamma - (self.gamma - 1) * (w[0] + dot(w[self.momentum], v) / 2)
         p = np.exp(-k * (s + self.gamma * np.log(beta)))
         return self.conservative((beta * p, *v, p, *B, q[8]))
-
-    def admissible(self, q):
-        """Whether density and pressure are positive."""
-        rho, p = self.positive_quantities(q).values()
-        return (rho > 0) & (p > 0)
-
-    def positive_quantities(self, q):
-        """{"rho": density, "pressure": pressure}."""
-        return {"rho": q[0], "pressure": self.pressure(q)}
 
     def primitive(self, q: Components) -> tuple:
         """w = (rho, v, p, B, psi) of the conserved variables q."""
