@@ -122,7 +122,7 @@ def test_kernels_can_be_read():
     sim = dg.Simulation(grid(2, True, (10, 10)), Acoustics(2, sound_speed=0.5), Hermite(1),
                         initial=lambda x: (np.cos(2 * np.pi * x[0]), 0.0, 0.0))
     law, text = sim.operator.kernel_texts().values()
-    assert law.splitlines()[1] == "# dvx/dt = -10 dp/dx" and "def half_step(" in text and '"""The map along an axis' in text
+    assert law.splitlines()[1] == "L vx = -10 dp/dx" and "def half_step(" in text and '"""The map along an axis' in text
 
 
 def test_states_are_what_was_put_in():

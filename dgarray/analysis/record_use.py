@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 
+from ..physics.declared import declared
 from .record_origin import MIRRORS
 
 MAXWELL, SOUND = ("eps", "mu"), ("density", "sound_speed")          # the numbers of a medium
@@ -115,7 +116,7 @@ def refuse_windows(fields):
 
 def check_wave(fields, incident):
     """Raise ValueError for a plane wave that is not that of the run."""
-    here, there = getattr(incident, "plane", None), fields.attrs.get("incident")
+    here, there = declared(incident).plane, fields.attrs.get("incident")
     if None not in (here, there) and here != there:
         raise ValueError(f"the incident field of the run is {there}, with this direction and amplitude, but the one given is "
                          f"{here}; give the same")
@@ -123,7 +124,7 @@ def check_wave(fields, incident):
 
 def check_law(fields, incident, names):
     """Raise ValueError for a wave of other variables than the `names` of the fields; a user's own function says none."""
-    variables = getattr(incident, "variables", names)
+    variables = declared(incident).variables or names
     if tuple(variables) != tuple(names):
         raise ValueError(f"the incident field is a wave of a law with {', '.join(variables)}, but {place(fields)} is one of "
                          f"{', '.join(names)}; give a wave of the run's law")
@@ -135,7 +136,7 @@ def check_wave_outside(fields, incident, names):
     if "outside" not in fields.attrs:
         return
     found = medium_outside(fields, dict.fromkeys(SOUND if "p" in names else MAXWELL))
-    for name, value in getattr(incident, "medium", {}).items():
+    for name, value in (declared(incident).numbers or {}).items():
         if not np.isclose(value, found[name], rtol=SAME, atol=0):
             raise ValueError(f"the incident field is a wave in a medium with {name}={value:.6g}, but around the surface of "
                              f"{place(fields)} the run has {found[name]:.6g}; give the wave of the run")

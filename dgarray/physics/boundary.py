@@ -94,7 +94,8 @@ class curved_wall(Formula):
     def __post_init__(self):
         corner = self.corner
         if not isinstance(self.normal, str):
-            function_of_x(self.normal, "curved_wall")
+            if not callable(self.normal):
+                raise ValueError(f"curved_wall({self.normal!r}) is not allowed; give a function of x that returns a tuple")
         elif choose("curved_wall: the normal", self.normal, ("spline",), also=["or a function of x"]) and not (
                 isinstance(corner, Real) and 0 < corner <= 180):
             raise ValueError(f"corner={corner!r} is not allowed; it must be an angle in degrees, above 0 and at most 180")
@@ -295,11 +296,6 @@ class scattered(Formula):
         given = dict(q=tuple(a + b for a, b in zip(q, f)), n=n, x=x, t=t, m=m, law=law)
         outside = call(self.condition, given if face is None else given | {"face": face})
         return tuple(a - b for a, b in zip(outside, f))
-
-
-def function_of_x(f, condition):
-    if not callable(f):
-        raise ValueError(f"{condition}({f!r}) is not allowed; give a function of x and t that returns a tuple")
 
 
 def need(law, attribute, condition, kind):

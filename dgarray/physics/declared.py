@@ -10,7 +10,7 @@ from .trace import parameters
 
 
 class Declared(namedtuple("Declared", "flux check of_faces in_problem between profiles closed unknown field course variables "
-                                      "plane profile")):
+                                      "numbers plane profile")):
     """The attributes of a condition, field or source, each None where it has none. A user's one may be a plain function.
 
     flux         (law) -> the numerical flux at its faces, whatever the inside has
@@ -26,6 +26,7 @@ class Declared(namedtuple("Declared", "flux check of_faces in_problem between pr
     field        (x, t) -> this field
     course       of a port or source: the function of time that it excites waves with
     variables    of a field or source: those of the law that it is made for
+    numbers      of a field: {argument of the law: number} of its uniform medium
     plane        of a plane wave: its direction and amplitude as text
     profile      of a small current: (x) -> its share at the points x"""
 

@@ -77,7 +77,7 @@ class gaussian_beam(Field):
             raise ValueError(f"count={count!r} is not allowed; it must be an odd number from 3")
         # checks direction, amplitude, shape and medium
         centre = plane_wave(law, self.direction, self.amplitude, self.shape, self.medium)
-        self.keep(focus=focus, count=int(count), waist=float(waist), wavelength=float(wavelength), numbers=centre.numbers,
+        self.keep(focus=focus, count=int(count), waist=float(waist), wavelength=float(wavelength), parameters=centre.parameters,
                   **{name: getattr(centre, name) for name in ("direction", "amplitude", "medium")})
         self.keep(waves=self.plane_waves())
 
@@ -193,7 +193,7 @@ class dipole(Field):
 
     def sound(self, n: Components, r: Any, s: Any) -> tuple:
         """The monopole's state at n, r and the time s = t - r / c."""
-        rho, inflow = self.numbers["rho"], self.moment / (4 * np.pi)
+        rho, inflow = self.parameters["rho"], self.moment / (4 * np.pi)
         ddf = self.second(s) / r
         outward = inflow * (self.first(s) / (r * r) + ddf / self.speed)
         return (rho * inflow * ddf, *(outward * k for k in n))

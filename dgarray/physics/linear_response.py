@@ -13,6 +13,7 @@ how fast it changes at most, and at_end(): a term for the last stage, where only
 
 Taflove & Hagness 2005, chapter 9.
 """
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .auxiliary_variables import Internal
@@ -29,7 +30,21 @@ def polarisation(term, high):
     return Resonating(term, high, max(term.fastest, abs(term.b0 / high) ** 0.5))
 
 
-class Relaxing(NamedTuple):
+class Term:
+    """Base of the terms, by default with the first state as the value; subclasses are frozen dataclasses."""
+
+    def value(self, z):
+        return z[0]
+
+    def change(self, z, dz, y, x, m):
+        return self.value(dz)
+
+    def at_end(self):
+        return self
+
+
+@dataclass(frozen=True)
+class Relaxing(Term):
     """residue / (s + decay) / high:  dz/dt = -decay z + residue / high y,  P = high z."""
 
     term: Relaxation
@@ -38,12 +53,6 @@ class Relaxing(NamedTuple):
 
     def rate(self, z, y, x, m):
         return (self.term.residue / self.high * y - self.term.decay * z[0],)
-
-    def value(self, z):
-        return z[0]
-
-    def change(self, z, dz, y, x, m):
-        return dz[0]
 
     def energy(self, z):
         return self.term.energy((self.high * z[0],))
@@ -57,7 +66,8 @@ class Relaxing(NamedTuple):
         return Loss(lambda x, m: loss, loss) if self.term.decay == 0 else self
 
 
-class Resonating(NamedTuple):
+@dataclass(frozen=True)
+class Resonating(Term):
     """(b0 + b1 s) / (s^2 + a1 s + a0) / high, in units of the frequency `unit`:
 
     dz1/dt = unit z2,  dz2/dt = unit y - a0 / unit z1 - a1 z2,  P = b0 / unit^2 z1 + b1 / unit z2."""
@@ -73,9 +83,6 @@ class Resonating(NamedTuple):
     def value(self, z):
         return self.term.b0 / (self.unit ** 2 * self.high) * z[0] + self.term.b1 / (self.unit * self.high) * z[1]
 
-    def change(self, z, dz, y, x, m):
-        return self.value(dz)
-
     def energy(self, z):
         return self.term.energy((z[0] / self.unit ** 2, z[1] / self.unit))
 
@@ -87,7 +94,8 @@ class Resonating(NamedTuple):
         return Current(self.term.b0, self.term.a1, self.high) if self.term.a0 == 0 == self.term.b1 else self
 
 
-class Current(NamedTuple):
+@dataclass(frozen=True)
+class Current(Term):
     """The rate of Drude's term plasma^2 / (s^2 + damping s), strength = plasma^2, over high: plasma_h z with
     dz/dt = -damping z + plasma_h y,  plasma_h^2 = strength / high."""
 
@@ -113,11 +121,9 @@ class Current(NamedTuple):
     def fastest(self):
         return max(self.damping, self.plasma)
 
-    def at_end(self):
-        return self
 
-
-class Conduction(NamedTuple):
+@dataclass(frozen=True)
+class Conduction(Term):
     """The term sigma / (C s) of a conductivity: dz/dt = sigma y / C, with the function (m) -> sigma / C."""
 
     quotient: object
@@ -126,19 +132,14 @@ class Conduction(NamedTuple):
     def rate(self, z, y, x, m):
         return (self.quotient(m) * y,)
 
-    def value(self, z):
-        return z[0]
-
-    def change(self, z, dz, y, x, m):
-        return dz[0]
-
     fastest: float = 0.0          # as of a law's own source
 
     def at_end(self):
         return Loss(lambda x, m: self.quotient(m), 0.0)
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True)
+class Loss(Term):
     """The rate factor(x, m) y, without a state."""
 
     factor: object
@@ -153,9 +154,6 @@ class Loss(NamedTuple):
 
     def change(self, z, dz, y, x, m):
         return self.factor(x, m) * y
-
-    def at_end(self):
-        return self
 
 
 class Chain(NamedTuple):

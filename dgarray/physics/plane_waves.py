@@ -21,23 +21,28 @@ if TYPE_CHECKING:
 
 
 class Field(Formula):
-    """Base of the fields (x, t) -> state of a law in a uniform medium.
-
-    numbers    {parameter of the law: number} of the medium, set by `in_medium`"""
+    """Base of the fields (x, t) -> state of a law in a uniform medium; parameters: {name: number} of the law there."""
 
     variables = property(lambda self: tuple(self.law.variables))          # components of the field
 
     def check(self, mesh, faces, law):
-        check_medium(self, self.numbers, mesh, faces, law)
+        check_medium(self, self.parameters, mesh, faces, law)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """{argument of the law: number} of the medium, eps and mu of Maxwell's equations."""
+        if self.law.fields:
+            return dict(zip(("eps", "mu"), self.law.isotropic(self.parameters, "a wave")))
+        return {argument(self.law, name): value for name, value in self.parameters.items()}
 
     def in_medium(self, what: str) -> dict[str, float]:
-        """Set `numbers`, and return them.
+        """Set `parameters`, and return them.
 
         ValueError, in which `what` names the field, for a medium that is not known, has losses or is dispersive."""
         numbers = medium_of(self.law, self.medium, what)
         if numbers.get("sigma"):
             raise ValueError(f"{what} needs a medium without losses, but the law is {self.law!r}")
-        self.keep(numbers=numbers)
+        self.keep(parameters=numbers)
         return numbers
 
 

@@ -4,10 +4,10 @@ Along each of three orthogonal directions dx_k -> s_k dx_k,  s_k = 1 + sigma_k /
 keep their form if the component i of E and H is multiplied by s_1 s_2 s_3 / s_i^2; those of acoustics if p is multiplied by
 s_1 s_2 s_3 and the component i of v by s_i^2 / (s_1 s_2 s_3).  Gedney 1996; Teixeira & Chew 1998; Kuzuoglu & Mittra 1996.
 """
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
-from .linear_response import Chain, Loss
+from .linear_response import Chain, Loss, Term
 
 
 def parameters_of(layer):
@@ -24,7 +24,8 @@ def stretches(layer, x, m):
     return [getattr(m, name) for name in parameters_of(layer)] if layer.straight else layer.stretch(x)
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True)
+class Section(Term):
     """The term of the stage (alpha + s + b) / (alpha + s + d):  dz/dt = (b - d) y - (alpha + d) z.
 
     above, below   which of the layer's stretches add up to b and to d;  speed: that these are multiplied with"""
@@ -43,12 +44,6 @@ class Section(NamedTuple):
     def rate(self, z, y, x, m):
         b, d = self.rates(x, m)
         return ((b - d) * y - (self.speed * self.layer.shift + d) * z[0],)
-
-    def value(self, z):
-        return z[0]
-
-    def change(self, z, dz, y, x, m):
-        return dz[0]
 
     @property
     def fastest(self):

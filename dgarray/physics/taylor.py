@@ -92,18 +92,6 @@ def with_number(op, d, a, b):
     return result
 
 
-def add(a, b, d):
-    return a + b
-
-
-def subtract(a, b, d):
-    return a - b
-
-
-def negative(a, d):
-    return -a
-
-
 def multiply(a, b, d):
     if d == 0:
         return a * b
@@ -232,28 +220,11 @@ def select(condition, a, b, d):
     return np.where(condition, whole(a, d, like), whole(b, d, like))
 
 
-def absolute(a, d):
-    return select(leading(a, d) < 0, -a, a, d)
-
-
-def sign(a, d):
-    return whole(np.sign(leading(a, d)), d, a.shape)
-
-
-def minimum(a, b, d):
-    return select(leading(a, d) <= leading(b, d), a, b, d)
-
-
-def maximum(a, b, d):
-    return select(leading(a, d) >= leading(b, d), a, b, d)
-
-
-def tan(a, d):
-    s, c = sin_cos(a, d)
-    return divide(s, c, d)
-
-
-RULES = {"add": add, "subtract": subtract, "negative": negative, "multiply": multiply, "divide": divide, "sqrt": sqrt,
-         "exp": exp, "log": log, "tan": tan, "tanh": tanh, "arctan2": arctan2, "power": power, "absolute": absolute,
-         "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1],
-         "sign": sign, "minimum": minimum, "maximum": maximum}
+RULES = {
+    "add": lambda a, b, d: a + b, "subtract": lambda a, b, d: a - b, "negative": lambda a, d: -a, "multiply": multiply,
+    "divide": divide, "sqrt": sqrt, "exp": exp, "log": log, "tanh": tanh, "arctan2": arctan2, "power": power,
+    "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1], "tan": lambda a, d: divide(*sin_cos(a, d), d),
+    "absolute": lambda a, d: select(leading(a, d) < 0, -a, a, d),
+    "sign": lambda a, d: whole(np.sign(leading(a, d)), d, a.shape),
+    "minimum": lambda a, b, d: select(leading(a, d) <= leading(b, d), a, b, d),
+    "maximum": lambda a, b, d: select(leading(a, d) >= leading(b, d), a, b, d)}

@@ -105,11 +105,6 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
             values = (media.faces if place == "outside" else getattr(media, place)).values()
             yield from (v.reshape(-1)[self.tables.exterior_nodes()] if place == "outside" else v for v in values)
 
-    @property
-    def traces(self):
-        """As inherited, made anew each time: only the look at the first state needs it."""
-        return self.backend.zeros((self.tables.variables, self.tables.face_nodes.size, self.tables.elements))
-
     def _no_flux_beyond(self):
         """Take gradients and face scales off the lanes beyond the last element: nothing changes there. What kernels put into
         lanes with copies of other parts' elements nobody reads."""

@@ -6,6 +6,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ....methods.hermite.half_steps import HalfSteps
 from ....methods.operation import Operation
+from ....program import operations
+from ....program.listing import rates_of
 from ....support.cached_modules import write_module
 from ..shared_loop import ONE_THREAD, Loop
 from ..simd.tiles import aligned
@@ -116,8 +118,9 @@ class HermiteFused(HalfSteps):
         return self.backend.finite(self.flat(q)) or bool(np.isfinite(q).all())
 
     def kernel_texts(self, stepper):
-        law = {} if self.tables.systems else {"the law in units of the cell, whose factors the series has": rates(self.tables)}
-        return law | {"half-step": self.source.text()}
+        program = self.program("half_step", 0)
+        lines = [line for each in program.operations if type(each) is operations.Recursion for line in rates_of(program, each)]
+        return {"the law in units of the cell, whose factors the series has": "\n".join(lines), "half-step": self.source.text()}
 
     def half_step_operations(self, q, out, half):
         return [self.operation(kernel, q, out, half) for kernel in self.kernels]
@@ -181,13 +184,3 @@ def positions(axis, dtype):
     """(nodes, factors (variable, coefficient, position)) at the positions along an axis, between which the targets lie."""
     return (np.append(axis.low, axis.high[-1]).astype(np.int64),
             np.append(axis.low_signs, axis.high_signs[..., -1:], axis=-1).astype(dtype))
-
-
-def rates(tables):
-    """The law's time derivatives as formulas, with the names of its variables; x, y, z in units of the cell."""
-    names, lines = tables.law.variables, []
-    for i, name in enumerate(names):
-        terms = [f"{a:+.6g} d{names[j]}/d{'xyz'[k]}" for target, k, j, a in tables.terms if target == i]
-        terms += [f"{b:+.6g} {names[j]}" for target, j, b in tables.decay if target == i]
-        lines.append(f"# d{name}/dt = {' '.join(terms) or '0'}")
-    return "\n".join(lines)

@@ -56,11 +56,6 @@ class ModalCuda(DeviceOperations):
         return state.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]
 
     @cached_property
-    def traces(self):
-        """The array that the inherited `at_faces` writes, (variable, face point, element): the memory of the face fluxes."""
-        return self.flux.reshape(self.tables.variables, -1, self.layout.width)[:, :, :self.tables.elements]
-
-    @cached_property
     def device_limiter(self):
         return None if self.tables.limits is None else DeviceLimiter(self)
 
