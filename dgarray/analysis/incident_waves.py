@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ..methods.problem import by_name
 from ..physics.boundary_checks import grid_places
 from ..physics.declared import declared
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points
-from .scattered_fields import conditions
+from .scattered_fields import conditions, faces_of
 
 PLACES = 24                 # of the faces of a condition, at which its wave is looked at
 SAMPLES = 1 << 12           # in time over a run; where its mean asks for more, at most
@@ -36,8 +37,7 @@ def waves(problem):
         x = places(mesh, boundary, name)
         if len(x):
             found.append(Wave(f"{shown(condition.field)} at {name!r}", of_field(condition.field, x, problem.law)))
-    given = boundary.items() if isinstance(boundary, dict) else ()
-    launched = [(f"{shown(course)} of the port {name!r}", course) for name, condition in given
+    launched = [(f"{shown(course)} of the port {name!r}", course) for name, condition in by_name(boundary).items()
                 if (course := declared(condition).course)]
     if course := declared(problem.source).course:
         launched.append((shown(problem.source), course))
@@ -47,22 +47,12 @@ def waves(problem):
 def places(mesh, boundary, name):
     """Some points (place, dim) of the faces that have the condition `name`, "default" for all without another one."""
     if mesh.structured:
-        others = [side for side in mesh.boundaries if side not in boundary_names(boundary)]
+        others = [side for side in mesh.boundaries if side not in map(str, by_name(boundary))]
         sides = [name] if name in mesh.boundaries else others
         x = np.concatenate([np.empty((0, mesh.dim)), *(grid_places(mesh, *mesh.boundaries[side])[:, :, 0].T for side in sides)])
-    elif name in mesh.boundaries or name in mesh.interfaces:
-        x = mesh.face_centres(mesh.named(name))
     else:
-        left = np.zeros(mesh.neighbour_face.shape, bool)
-        left[tuple(mesh.boundary_faces.T)] = True
-        for other in boundary_names(boundary) & {*mesh.boundaries}:
-            left[tuple(mesh.boundaries[other].T)] = False
-        x = mesh.face_centres(np.argwhere(left))
+        x = mesh.face_centres(faces_of(mesh, boundary, name))
     return x[np.unique(np.linspace(0, len(x) - 1, PLACES).round().astype(int))] if len(x) else x
-
-
-def boundary_names(boundary):
-    return {str(name) for name in boundary} if isinstance(boundary, dict) else set()
 
 
 def of_field(field, x, law):

@@ -4,6 +4,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..mesh.interfaces import other_side
+from ..methods.problem import by_name
 from ..physics.declared import declared
 from ..physics.interface_conditions import total_field
 
@@ -30,8 +31,7 @@ def unknown_at(mesh, boundary, names):
 
 def conditions(boundary):
     """(name, condition) of those through which an incident field enters."""
-    given = boundary if isinstance(boundary, dict) else {"default": boundary}
-    return [(str(name), condition) for name, condition in given.items()
+    return [(str(name), condition) for name, condition in by_name(boundary).items()
             if isinstance(condition, total_field) or declared(condition).unknown]
 
 
@@ -51,22 +51,22 @@ def on_mesh(mesh, boundary, entering, names):
         said[part[inside[:, 0]], 0] = said[part[outside[:, 0]], 1] = True
     for name, condition in entering:
         if not isinstance(condition, total_field):
-            said[part[boundary_cells(mesh, boundary, name)], KINDS.index(condition.unknown)] = True
+            said[part[faces_of(mesh, boundary, name)[:, 0]], KINDS.index(condition.unknown)] = True
     kind = np.select([said.all(axis=1), said[:, 0], said[:, 1]], [-2, 0, 1], -1)
     cells = np.concatenate([mesh.named(str(name))[:, 0] for name in names])
     return set(kind[part[cells]].tolist())
 
 
-def boundary_cells(mesh, boundary, name):
-    """The cells at a boundary with a condition of its own, or for "default" at all others."""
-    if name in mesh.boundaries:
-        return mesh.boundaries[name][:, 0]
+def faces_of(mesh, boundary, name):
+    """The faces, rows (cell, local face), of a boundary or interface; for "default" of all boundaries without a condition of
+    their own."""
+    if name in mesh.boundaries or name in mesh.interfaces:
+        return mesh.named(name)
     left = np.zeros(mesh.neighbour_face.shape, bool)
     left[tuple(mesh.boundary_faces.T)] = True
-    for other in boundary if isinstance(boundary, dict) else ():
-        if str(other) in mesh.boundaries:
-            left[tuple(mesh.boundaries[str(other)].T)] = False
-    return np.flatnonzero(left.any(axis=1))
+    for other in {str(other) for other in by_name(boundary)} & {*mesh.boundaries}:
+        left[tuple(mesh.boundaries[other].T)] = False
+    return np.argwhere(left)
 
 
 def connected(mesh, cut):

@@ -103,14 +103,16 @@ def refuse_regions(law):
                              "function of x")
 
 
+def by_name(boundary):
+    """The conditions of a problem, None, one or a dict, as {name: condition}."""
+    return boundary if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
+
+
 def side_conditions(grid, boundary):
     """{side: condition} of all sides of a grid that are not periodic.
 
     Raises ValueError for names that do not exist, for values that are not a condition, and for sides without a condition."""
-    if boundary is None:
-        boundary = {}
-    if not isinstance(boundary, dict):
-        boundary = {"default": boundary}
+    boundary = by_name(boundary)
     for name, condition in boundary.items():
         if name != "default":
             choose("boundary", str(name), grid.boundaries, " on the grid; it has")

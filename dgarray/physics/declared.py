@@ -62,7 +62,15 @@ class Named(Formula):
     __name__: str
 
     def __init_subclass__(cls):
-        cls.__call__ = given_itself(cls.__call__)
+        formula = cls.__call__
+
+        @wraps(formula)
+        def given_state(self, *args, **kwargs):
+            if not args and not kwargs:
+                name = self.__name__
+                raise TypeError(f"{name} is a condition itself; give it without parentheses, boundary=dgarray.{name}")
+            return formula(self, *args, **kwargs)
+        cls.__call__ = given_state
         dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __repr__(self):
@@ -70,17 +78,6 @@ class Named(Formula):
 
     def __reduce__(self):
         return self.__name__          # pickle and copy find the one that there is
-
-
-def given_itself(function):
-    """Let a condition say what it is where it is called without a state, instead of being given itself."""
-    @wraps(function)
-    def checked(self, *args, **kwargs):
-        if not args and not kwargs:
-            name = self.__name__
-            raise TypeError(f"{name} is a condition itself; give it without parentheses, boundary=dgarray.{name}")
-        return function(self, *args, **kwargs)
-    return checked
 
 
 def refuse_class(name: str, condition: Any) -> None:

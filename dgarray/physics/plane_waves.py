@@ -78,9 +78,13 @@ class plane_wave(Field):
             raise ValueError(f"shape={self.shape!r} is not allowed; give a function of c t - k . x that returns a number")
         k = tuple(map(float, along))
         numbers = self.in_medium("a plane wave")
-        state, speed = (maxwell_wave(law, k, self.amplitude, strength, numbers) if law.fields else
-                        sound_wave(k, strength, numbers))
-        self.keep(direction=k, amplitude=plain(strength), state=state, speed=speed)
+        if law.fields:
+            state, speed = maxwell_wave(law, k, self.amplitude, strength, numbers)
+        else:
+            rho, speed, p = numbers["rho"], numbers["c"], float(strength)
+            state = (p, *(p * c / (rho * speed) for c in k))
+        amplitude = tuple(strength.tolist()) if strength.ndim else strength.item()
+        self.keep(direction=k, amplitude=amplitude, state=state, speed=speed)
 
     @property
     def plane(self) -> str:
@@ -105,17 +109,6 @@ def maxwell_wave(law, k, amplitude, strength, numbers):
         raise ValueError(f"amplitude={amplitude!r} along {k} has {', '.join(absent)}; "
                          f"the law has {', '.join(law.variables)}")
     return law.state(E, H), (eps * mu) ** -0.5
-
-
-def sound_wave(k, strength, numbers):
-    """The state and speed of a plane wave along k, p = strength, v = p k / (rho c)."""
-    rho, speed, pressure = numbers["rho"], numbers["c"], float(strength)
-    return (pressure, *(pressure * c / (rho * speed) for c in k)), speed
-
-
-def plain(values):
-    """An array as a tuple of Python's numbers, one without axes as a number."""
-    return tuple(values.tolist()) if values.ndim else values.item()
 
 
 def amplitude_of(law, amplitude):

@@ -220,10 +220,15 @@ def select(condition, a, b, d):
     return np.where(condition, whole(a, d, like), whole(b, d, like))
 
 
+def tan(a, d):
+    s, c = sin_cos(a, d)
+    return divide(s, c, d)
+
+
 RULES = {
     "add": lambda a, b, d: a + b, "subtract": lambda a, b, d: a - b, "negative": lambda a, d: -a, "multiply": multiply,
     "divide": divide, "sqrt": sqrt, "exp": exp, "log": log, "tanh": tanh, "arctan2": arctan2, "power": power,
-    "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1], "tan": lambda a, d: divide(*sin_cos(a, d), d),
+    "sin": lambda a, d: sin_cos(a, d)[0], "cos": lambda a, d: sin_cos(a, d)[1], "tan": tan,
     "absolute": lambda a, d: select(leading(a, d) < 0, -a, a, d),
     "sign": lambda a, d: whole(np.sign(leading(a, d)), d, a.shape),
     "minimum": lambda a, b, d: select(leading(a, d) <= leading(b, d), a, b, d),

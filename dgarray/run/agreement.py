@@ -42,16 +42,13 @@ def text_of(value):
     return text if len(text) <= LENGTH else f"{text[:LENGTH]} ..."
 
 
-def digest(value):
+def digest(value, seen=None):
     """Digits that tell values apart: numbers and arrays to the last bit; functions by their code and by the numbers and arrays,
     not the whole numbers, that they read from around them; meshes by all that they hold; others by their type and fields.
 
-    Equal values have equal digits, whether they are one object or copies."""
-    return _digest(value, {})
-
-
-def _digest(value, seen):
-    """`digest` of a value; seen: {id: (object, its digits, or "" while they are being made)}, of objects that hold others."""
+    Equal values have equal digits, whether they are one object or copies.
+    seen   {id: (object, its digits, or "" while they are being made)}, of objects that hold others"""
+    seen = {} if seen is None else seen
     found = sha256(f"{type(value).__qualname__};".encode())
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
         found.update(f"{value!r};".encode())
@@ -64,7 +61,7 @@ def _digest(value, seen):
     else:
         seen[id(value)] = value, ""
         for name, part in _parts(value):
-            found.update(f"{name}:{_digest(part, seen)};".encode())
+            found.update(f"{name}:{digest(part, seen)};".encode())
         seen[id(value)] = value, found.hexdigest()
     return found.hexdigest()
 

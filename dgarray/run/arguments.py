@@ -16,7 +16,7 @@ from ..physics.laws import Law
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, components, say_numbers_alone, written_at
 from ..physics.trace import call
-from .decayed import Decayed
+from .decayed import decayed
 
 HELPERS = {"live": "an object with due and update, such as dgarray.output.Live(...)",
            "progress": "True, or an object with update(t, dt, steps)"}
@@ -135,10 +135,10 @@ def check_positive_or_none(**values):
 
 
 def check_until(until):
-    """Raise ValueError unless the end of a run is a positive finite number, or a `Decayed`."""
+    """Raise ValueError unless the end of a run is a positive finite number, or a `decayed`."""
     if until is None:
         raise ValueError("the run has no end; give run(until=...) or Simulation(until=...)")
-    if not isinstance(until, Decayed):
+    if not isinstance(until, decayed):
         check_positive("until", until)
 
 

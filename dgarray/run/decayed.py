@@ -1,9 +1,9 @@
 """The end of a run where fields have left: a declared condition, given in place of the end time."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..analysis.incident_waves import passage, waves
 from ..analysis.probes import given_text, whole
 from ..analysis.sampling import at_points, choice, on_boundary
 from ..physics.laws.law import vectors
-from ..support.keywords import keywords
+from ..support.keywords import Keywords
 from ..support.wording import choose
 
 if TYPE_CHECKING:
@@ -24,30 +24,7 @@ ROLE = "decayed"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Decayed:
-    """The condition that `decayed` makes."""
-
-    ratio: float
-    variable: str | Sequence[str]
-    at: Any
-    limit: float
-    after: float = 0.0
-    every: int = 1
-
-    def __repr__(self):
-        given = f"{self.ratio!r}, {self.variable!r}, at={given_text(self.at)}, limit={self.limit!r}"
-        given += f", after={self.after!r}" * bool(self.after) + f", every={self.every}" * (self.every > 1)
-        return f"decayed({given})"
-
-    @property
-    def looks(self):
-        """Text of the variable, places and interval that are looked at; equal in a run that is continued."""
-        return f"{self.variable!r} {given_text(self.at)} {self.every}"
-
-
-@keywords
-def decayed(ratio: float, variable: str | Sequence[str], at: ArrayLike | str | Sequence[str], *, limit: float,
-            after: float = 0.0, every: int = 1) -> Decayed:
+class decayed(Keywords):
     """The end of a run where fields have left: `until=decayed(1e-4, "Ez", at=(0.5, 0.1), limit=200.0)`.
 
         max of |q| over the last part of the run  <=  ratio  max of |q| over the whole run so far,
@@ -66,19 +43,38 @@ def decayed(ratio: float, variable: str | Sequence[str], at: ArrayLike | str | S
     The run ends after the step of the look that finds it: the same one on any number of processes, and after a restart.
     ValueError for arguments that are not allowed, and, as the run begins, for names and points that do not exist.
     As Oskooi et al. 2010 end a run of Meep (stop_when_fields_decayed)."""
-    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < ratio < 1:
-        raise ValueError(f"decayed: ratio={ratio!r} is not allowed; it must be a number between 0 and 1")
-    for name, value, least in (("limit", limit, "above"), ("after", after, "from")):
-        good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
-        if not good or value < 0 or (value == 0 and name == "limit"):
-            raise ValueError(f"decayed: {name}={value!r} is not allowed; it must be a time {least} 0")
-    whole("every", every)
-    return Decayed(ratio, variable, at, limit, after, every)
+
+    ratio: float
+    variable: str | Sequence[str]
+    at: ArrayLike | str | Sequence[str]
+    _: KW_ONLY
+    limit: float
+    after: float = 0.0
+    every: int = 1
+
+    def __post_init__(self):
+        ratio = self.ratio
+        if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < ratio < 1:
+            raise ValueError(f"decayed: ratio={ratio!r} is not allowed; it must be a number between 0 and 1")
+        for name, value, least in (("limit", self.limit, "above"), ("after", self.after, "from")):
+            good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
+            if not good or value < 0 or (value == 0 and name == "limit"):
+                raise ValueError(f"decayed: {name}={value!r} is not allowed; it must be a time {least} 0")
+        whole("every", self.every)
+    def __repr__(self):
+        given = f"{self.ratio!r}, {self.variable!r}, at={given_text(self.at)}, limit={self.limit!r}"
+        given += f", after={self.after!r}" * bool(self.after) + f", every={self.every}" * (self.every > 1)
+        return f"decayed({given})"
+
+    @property
+    def looks(self):
+        """Text of the variable, places and interval that are looked at; equal in a run that is continued."""
+        return f"{self.variable!r} {given_text(self.at)} {self.every}"
 
 
 def end_of(until):
-    """The time at which a run ends at the latest, of an end time or a `Decayed`."""
-    return until.limit if isinstance(until, Decayed) else until
+    """The time at which a run ends at the latest, of an end time or a `decayed`."""
+    return until.limit if isinstance(until, decayed) else until
 
 
 class Watch:

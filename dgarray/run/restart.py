@@ -87,7 +87,7 @@ def checkpoint_of(sim, out, until):
     for kind, effect in (("bits", "the result will not be bitwise equal to that of an uninterrupted run"),
                          ("problem", "from there on the problem is another one")):
         changed = [f"{name} {here} instead of {then[kind].get(name)}" for name, here in now[kind].items()
-                   if then[kind].get(name, here) not in (here, without_law(here, sim.law))]
+                   if then[kind].get(name, here) not in (here, without_law(str(here), sim.law))]
         if changed:
             warnings.warn(f"continuing from t = {facts['t']:.6g} with {', '.join(changed)}: {effect}", stacklevel=4)
     if sim.operator.digest(sim.operator.initial(sim.initial)) != facts["initial"]:
@@ -111,12 +111,9 @@ def by_parameters(law):
     return text
 
 
-def without_law(value, law):
-    """How conditions and sources print in earlier checkpoints: their fields without the law, and with the medium's numbers as
-    keywords."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace(f"{law!r}, ", "").replace(", shape=", ", ")
+def without_law(text, law):
+    """The text of conditions in earlier checkpoints, whose fields have no law, and the medium's numbers as keywords."""
+    text = text.replace(f"{law!r}, ", "").replace(", shape=", ", ")
     return re.sub(r", medium=\{(.*?)\}", lambda medium: ", " + re.sub(
         r"'(\w+)': ([^,]+)", lambda each: f"{each[1]}={float(each[2]):g}", medium[1]), text)
 

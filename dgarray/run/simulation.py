@@ -12,7 +12,7 @@ from ..mesh import Grid, Mesh
 from ..methods.distributed_grid import OnGridParts
 from ..methods.distributed_mesh import OnMeshParts
 from ..methods.method import Method
-from ..methods.problem import Problem
+from ..methods.problem import Problem, by_name
 from ..output import ZonedLayout, check_path, store_of
 from ..output.layouts import layout_of
 from ..output.pictures import problem_picture
@@ -40,7 +40,7 @@ from .arguments import (
     check_until,
     check_variables,
 )
-from .decayed import Decayed, end_of
+from .decayed import decayed, end_of
 from .failure import check_dump
 from .linear_operator import linear_operator
 from .measured_memory import known, measured
@@ -102,7 +102,7 @@ class Simulation(Keywords):
 
     def __init__(self, mesh: Mesh | Grid, law: Law | dict[str, Any], method: Method, boundary: Any = None,
                  initial: Callable | None = None, *, flux: Callable | None = None, source: Callable | None = None,
-                 exact: Callable | None = None, until: float | Decayed | None = None, every: float | None = None,
+                 exact: Callable | None = None, until: float | decayed | None = None, every: float | None = None,
                  backend: str = "auto",
                  kernels: str | None = None, dtype: Any = "float64", threads: int | None = None, ranks: int | None = None,
                  stepper: str | None = None,
@@ -206,7 +206,7 @@ class Simulation(Keywords):
         """{attribute: value}: versions of the package and the libraries, the mesh's digest, source of the functions given."""
         return provenance(self)
 
-    def layout(self, until: float | Decayed | None = None, every: float | None = None, began: Any = None) -> Any:
+    def layout(self, until: float | decayed | None = None, every: float | None = None, began: Any = None) -> Any:
         """The layout of the dataset, without times and values; every input of the run is an attribute.
 
         began: more attributes, of when and by which call the run began"""
@@ -226,7 +226,7 @@ class Simulation(Keywords):
         whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
         return ZonedLayout(zones, whole) if zones else whole
 
-    def run(self, until: float | Decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
+    def run(self, until: float | decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
             overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,
             checkpoint_every: float | None = None, live: Any = None, dump_on_error: str | PathLike | None = None,
             compress: str | None = None, callback: Callable | None = None, callback_every: int = 1) -> xr.Dataset | Any:
@@ -305,7 +305,7 @@ class Simulation(Keywords):
             return function(*arguments)
         return self.ranks.once(function, *arguments)
 
-    def steps(self, until: float | Decayed | None = None, every: float | None = None) -> Iterator[State]:
+    def steps(self, until: float | decayed | None = None, every: float | None = None) -> Iterator[State]:
         """The states of a run one by one, the first at t = 0: `State` with t, step, q, dataset() and stop().
 
         After every step, or where `every` is given at its multiples and at the end; the steps are those of `run`.
@@ -368,14 +368,12 @@ class Simulation(Keywords):
 
     def _conditions(self):
         """{name of a boundary, of an interface with a condition, None for faces without a name: text of its condition}."""
-        given = self.options["boundary"]
-        given = given if isinstance(given, dict) else {"default": given}
-        given = {str(name): condition for name, condition in given.items()}
+        given = {str(name): condition for name, condition in by_name(self.options["boundary"]).items()}
         names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
         names += [name for name in getattr(self.mesh, "interfaces", ()) if name in given]
         return {name: shown(given.get(name, given.get("default"))) for name in names}
 
-    def memory(self, until: float | Decayed | None = None, every: float | None = None, out: Any = None,
+    def memory(self, until: float | decayed | None = None, every: float | None = None, out: Any = None,
                quick: bool = False) -> Plan:
         """The memory that a run takes, a `dgarray.run.memory.Plan`; snapshots that no output takes are in it.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..methods.local_rates import limit_of_step
 from ..physics.admission import place_text, wrong_state
-from .decayed import Decayed, Watch, end_of
+from .decayed import Watch, decayed, end_of
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState
 
@@ -25,7 +25,7 @@ class TimeLoop:
     steady      `SteadyState`: whether the state has come to rest; stopped: whether somebody has asked the loop to end
     watch       `Watch` of whether fields have decayed, where `end` says so, else None
     clock       seconds spent by name
-    end         the time at which the last step ends, of a `Decayed` at the latest
+    end         the time at which the last step ends, of a `decayed` at the latest
 
     sim: the `Simulation`, of which law, mesh, method, stepper and options are read."""
 
@@ -35,7 +35,7 @@ class TimeLoop:
         self.state, self.copy, self.since, self.unchecked, self.check = operator.zeros(), operator.zeros(), [], 0, None
         self.t, self.steps, self.dt, self.usual, self.warned = 0.0, 0, 0.0, inf, False
         self.steady, self.stopped, self.clock = SteadyState(operator, sim.options["steady"]), False, Clock()
-        self.watch = Watch(sim, operator, end) if isinstance(end, Decayed) else None
+        self.watch = Watch(sim, operator, end) if isinstance(end, decayed) else None
 
     # The state.
 

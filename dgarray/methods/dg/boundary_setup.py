@@ -11,6 +11,7 @@ from ...physics.declared import Formula, declared, refuse_class
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...support.wording import choose, plural
+from ..problem import by_name
 
 
 def nothing(q):
@@ -24,13 +25,6 @@ def by_mortars(q):
 
 
 INNER = {Inner.CUT: nothing, Inner.JOIN: by_mortars}
-
-
-def by_name(boundary):
-    """The conditions of a problem as {name: condition}. Raises ValueError for what is neither None, a condition nor a dict."""
-    if not isinstance(boundary, dict) and boundary is not None and not callable(boundary):
-        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
-    return boundary if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
 
 
 def conditions(mesh, boundary):
@@ -62,6 +56,8 @@ def boundary_groups(mesh, boundary):
     Conditions of interfaces, see `dgarray.physics.interface_conditions`, are left out.
     Raises ValueError for a name that the mesh does not have, a value that is not a condition, and a face with no condition or
     with two different ones."""
+    if not isinstance(boundary, dict) and boundary is not None and not callable(boundary):
+        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
     boundary = by_name(boundary)
     for name, condition in boundary.items():
         if declared(condition).between:

@@ -14,6 +14,7 @@ from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...physics.trace import call
+from ..problem import by_name
 from .mortars import flux_between
 from .physics import Physics
 
@@ -23,8 +24,7 @@ def conditions_inside(mesh, boundary):
 
     boundary: {name: condition}, of interfaces and boundaries, as a user gives it; `boundary_groups` refuses names that do not
     exist. A part of a mesh has the faces between cells that are here."""
-    given = boundary if isinstance(boundary, dict) else {}
-    named = [(str(name), condition) for name, condition in given.items() if declared(condition).between]
+    named = [(str(name), condition) for name, condition in by_name(boundary).items() if declared(condition).between]
     found = []
     for name, condition in named:
         if name not in mesh.whole.interfaces:
@@ -52,7 +52,7 @@ def apart(mesh, cells, interfaces):
 def check_interfaces(method, problem):
     """Raise ValueError or TypeError where the conditions of interfaces do not fit the method and the problem."""
     mesh, given = problem.mesh.whole, conditions_inside(problem.mesh.whole, problem.boundary)
-    for name, condition in (problem.boundary if isinstance(problem.boundary, dict) else {}).items():
+    for name, condition in by_name(problem.boundary).items():
         if declared(condition).between and str(name) in mesh.interfaces:
             must_be_even(mesh, str(name))
     for number, (left, right, condition) in enumerate(given):

@@ -16,8 +16,9 @@ from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...support.wording import choose
 from ..method import Method
+from ..problem import by_name
 from .auxiliary_sets import has_internal
-from .boundary_setup import asking, boundary_groups, by_mortars, by_name, check_regions, face_values, on_part
+from .boundary_setup import asking, boundary_groups, by_mortars, check_regions, face_values, on_part
 from .interfaces import check_interfaces, conditions_inside
 from .joins import JOINS
 from .layer_checks import check_layers

@@ -14,9 +14,9 @@ from ...mesh.partition import within
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...support.wording import choose, plural
-from ..problem import Problem
+from ..problem import Problem, by_name
 from .auxiliary_sets import internal_kinds, speeds_of_layers, with_internal
-from .boundary_setup import asking, by_name, check_regions, on_part
+from .boundary_setup import asking, check_regions, on_part
 from .interfaces import apart, conditions_inside
 from .joins import joins
 
@@ -90,8 +90,8 @@ def numerical_fluxes(problem, laws):
     by another one."""
     if len({(type(law), frozenset(law.parameters)) for law in laws}) > 1:
         return None
-    given = problem.boundary if isinstance(problem.boundary, dict) else {"": problem.boundary}
-    found = [problem.flux or upwind, *(flux for condition in given.values() if (flux := declared(condition).flux))]
+    given = by_name(problem.boundary).values()
+    found = [problem.flux or upwind, *(flux for condition in given if (flux := declared(condition).flux))]
     return list({id(flux): flux for flux in found}.values())
 
 

@@ -139,7 +139,6 @@ class Euler(Gas, IdealGas):
                 mass * dot(v, v) / 2 + heat + push * u + shear * (dot(v, dv) - u * du))
         return tuple((a + b - d) / 2 for a, b, d in zip(self.flux(l, n), self.flux(r, n), jump))
 
-
     def ranocha(self, l: Components, r: Components, n: Components) -> tuple:
         """The flux that conserves entropy, kinetic energy where the pressure is constant, and pressure equilibria.
 
