@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from ..mesh import Grid, Mesh
     from ..methods.operator import Operator
 
 
@@ -75,7 +76,7 @@ class Recording:
 class Recorder(Keywords):
     """Base of all recorders: frozen dataclasses with a method `attach(name, operator) -> Recording`."""
 
-    def check(self, name, mesh):
+    def check(self, name: str, mesh: Mesh | Grid) -> None:
         """Raise ValueError where this recorder, a record of that name, does not fit a mesh: as far as that is seen at once."""
 
     def __repr__(self):
@@ -101,7 +102,7 @@ class Points(Recorder):
     def __post_init__(self):
         whole("every", self.every)
 
-    def check(self, name, mesh):
+    def check(self, name: str, mesh: Mesh | Grid) -> None:
         refuse_far_outside(f"record {name!r}", self.points, mesh)
 
     def attach(self, name: str, operator: Operator) -> Recording:

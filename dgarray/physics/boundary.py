@@ -104,10 +104,10 @@ class curved_wall(Formula):
         return f"curved_wall({shown(self.normal)}{f', corner={self.corner:g}' if self.of_faces else ''})"
 
     @property
-    def of_faces(self):
+    def of_faces(self) -> Any:
         return SplinePieces(float(self.corner)) if isinstance(self.normal, str) else None
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         if not self.of_faces:
             check_normal(self.normal, mesh, faces, law)
 
@@ -204,17 +204,11 @@ class Sponge(Keywords):
             raise ValueError(f"reflection={self.reflection!r} is not allowed for Sponge; it must be above 0 and below 1")
 
 
-@dataclass(frozen=True, repr=False)
-class Constant(Formula):
+class Constant(tuple):
     """A state that does not depend on x and t."""
 
-    state: tuple[float, ...]
-
-    def __repr__(self):
-        return repr(self.state)
-
     def __call__(self):
-        return self.state
+        return tuple(self)
 
 
 def state_function(g, condition):
@@ -241,7 +235,7 @@ class OfState(Formula):
         name = fields(self)[0].name
         self.keep(**{name: state_function(getattr(self, name), type(self).__name__)})
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_state(getattr(self, fields(self)[0].name), type(self).__name__, mesh, faces, law)
 
     def state(self, x: Components, t: Any, law: Law) -> tuple:
@@ -287,7 +281,7 @@ class scattered(Formula):
     flux = property(lambda self: declared(self.condition).flux)
     of_faces = property(lambda self: declared(self.condition).of_faces)
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_parts(self.condition, self.field, mesh=mesh, faces=faces, law=law)
 
     def __call__(self, q: Components, n: Components, x: Components, t: Any, m: Any, law: Law, face: Any = None) -> tuple:

@@ -95,7 +95,7 @@ class pressure_outflow(Formula):
         if not callable(self.p) and not (isinstance(self.p, Real) and self.p > 0):
             raise ValueError(f"pressure_outflow({self.p!r}) is not allowed; give a positive number or a function of x and t")
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_pressure(self.p, mesh, faces)
 
     def __call__(self, q: Components, n: Components, x: Components, t: Any, law: Euler) -> tuple:

@@ -55,7 +55,7 @@ class impedance(Formula):
                 "an infinite one is dgarray.wall of acoustics, dgarray.pmc of Maxwell" if infinite else
                 "give a number from 0, or a function of x"))
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Any) -> None:
         """Raise ValueError where an impedance that is a function of x is below 0 or infinite."""
         if callable(self.Z):
             x = face_places(mesh, faces, 1)

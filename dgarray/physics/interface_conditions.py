@@ -64,7 +64,7 @@ class total_field(OfState):
         """1 where the total field is inside, -1 where it is outside."""
         return 1 if self.side == "inside" else -1
 
-    def check(self, mesh, left, right, law):
+    def check(self, mesh: Any, left: Any, right: Any, law: Law) -> None:          # type: ignore[override]
         super().check(mesh, right if self.sign > 0 else left, law)          # where it is a solution
 
     def between(self, l: Components, r: Components, x: Components, t: Any, law: Law) -> tuple[tuple, tuple]:
@@ -97,7 +97,7 @@ class resistive_sheet(Formula):
             raise ValueError(f"resistive_sheet({R!r}) is not allowed; give a positive number, or a function of x; a "
                              "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")
 
-    def check(self, mesh, left, right, law):
+    def check(self, mesh: Any, left: Any, right: Any, law: Law) -> None:
         x = face_places(mesh, left, 0)
         found = values(lambda x: self.at(x), x, "the resistance of a sheet", ("R",))
         wrong = np.argwhere(~((found[0] > 0) & np.isfinite(found[0])))

@@ -25,7 +25,7 @@ class Field(Formula):
 
     variables = property(lambda self: tuple(self.law.variables))          # components of the field
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_medium(self, self.parameters, mesh, faces, law)
 
     @property
@@ -36,9 +36,8 @@ class Field(Formula):
         return {argument(self.law, name): value for name, value in self.parameters.items()}
 
     def in_medium(self, what: str) -> dict[str, float]:
-        """Set `parameters`, and return them.
-
-        ValueError, in which `what` names the field, for a medium that is not known, has losses or is dispersive."""
+        """Set and return `parameters`. ValueError, in which `what` names the field, for a medium that is not known, has losses
+        or is dispersive."""
         numbers = medium_of(self.law, self.medium, what)
         if numbers.get("sigma"):
             raise ValueError(f"{what} needs a medium without losses, but the law is {self.law!r}")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-ROLE = "decayed"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class decayed(Keywords):
@@ -67,7 +65,7 @@ class decayed(Keywords):
         return f"decayed({given})"
 
     @property
-    def looks(self):
+    def looks(self) -> str:
         """Text of the variable, places and interval that are looked at; equal in a run that is continued."""
         return f"{self.variable!r} {given_text(self.at)} {self.every}"
 
@@ -85,7 +83,7 @@ class Watch:
 
     def __init__(self, sim, operator, condition):
         self.condition, self.time, self.left = condition, None, 1.0
-        chosen = choice(ROLE, operator.law, condition.variable)
+        chosen = choice("decayed", operator.law, condition.variable)
         self.names, self.numbers = list(chosen), list(chosen.values())
         self.slowest = " and ".join(self.names)
         self.together = [[self.numbers.index(number) for number in vector if number in self.numbers]
@@ -129,7 +127,7 @@ def places_of(sim, operator, at):
     """The places that the condition looks at, a list."""
     names = (at,) if isinstance(at, str) else at
     if not (isinstance(names, tuple | list) and names and all(isinstance(name, str) for name in names)):
-        return [at_points(ROLE, operator, at)]
+        return [at_points("decayed", operator, at)]
     found, boundaries = [], []
     for name in names:
         recorder = sim.record.get(name)
@@ -143,4 +141,4 @@ def places_of(sim, operator, at):
             raise ValueError(f"decayed: at={name!r} is not allowed; the record {recorder!r} has no points and no boundary")
         place, of = (on_boundary, boundary) if points is None else (at_points, points)
         found.append(place(f"record {name!r}", operator, of))
-    return found + ([on_boundary(ROLE, operator, tuple(boundaries))] if boundaries else [])
+    return found + ([on_boundary("decayed", operator, tuple(boundaries))] if boundaries else [])

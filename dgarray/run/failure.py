@@ -19,7 +19,8 @@ class SolutionError(RuntimeError):
     dump                   the file that shows the elements around it
     What is not known is None."""
 
-    def __init__(self, message, time=None, step=None, stage=None, variable=None, element=None, centre=None, boundaries=None):
+    def __init__(self, message: str, time: float | None = None, step: int | None = None, stage: int | None = None,
+                 variable: str | None = None, element: int | None = None, centre: Any = None, boundaries: Any = None):
         super().__init__(message)
         self.time, self.step, self.stage, self.variable = time, step, stage, variable
         self.element, self.centre, self.boundaries = element, centre, boundaries

@@ -8,7 +8,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupted(KeyboardInterrupt):
     """A run was asked to stop; `signal` is what asked, `status` the exit status that shells expect, 128 + signal."""
 
-    def __init__(self, number, message):
+    def __init__(self, number: int, message: str):
         super().__init__(message)
         self.signal, self.status = signal.Signals(number), 128 + number
 

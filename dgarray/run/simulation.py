@@ -202,7 +202,7 @@ class Simulation(Keywords):
         return (OnGridParts if mesh.structured else OnMeshParts)(self.problem, self.method, operator, self.ranks)
 
     @cached_property
-    def provenance(self):
+    def provenance(self) -> dict[str, Any]:
         """{attribute: value}: versions of the package and the libraries, the mesh's digest, source of the functions given."""
         return provenance(self)
 

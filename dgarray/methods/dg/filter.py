@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,12 @@ class ExponentialFilter(Keywords):
                 raise ValueError(f"{name}={value!r} is not allowed for ExponentialFilter; "
                                  f"it must be a whole number from {least}")
 
-    def check(self, degree):
+    def check(self, degree: int) -> None:
         """Raise ValueError if a method of this degree has no degree above the cutoff."""
         if self.cutoff >= degree:
             raise ValueError(f"{self!r} changes nothing at order {degree}; its cutoff must be below the order")
 
-    def matrix(self, cell):
+    def matrix(self, cell: Any) -> np.ndarray:
         """The matrix V diag(sigma) V^-1, (node, node), which filters values at the nodes of `cell`, a
         `Simplex` or a `PrismCell`."""
         degrees = cell.degrees

@@ -2,6 +2,7 @@
 from dataclasses import replace
 from math import comb
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...support.wording import choose
 from ..method import Method
-from ..problem import by_name
+from ..problem import Problem, by_name
 from .auxiliary_sets import has_internal
 from .boundary_setup import asking, boundary_groups, by_mortars, check_regions, face_values, on_part
 from .interfaces import check_interfaces, conditions_inside
@@ -54,29 +55,29 @@ class DG(Method):
     has_flux, start, recipe, by_region = True, "projection", SetOperations, True
 
     @property
-    def orders(self):
+    def orders(self) -> Any:
         """The orders of all sets."""
         return list(self.order.values()) if isinstance(self.order, dict) else [self.order]
 
     @property
-    def highest_order(self):
+    def highest_order(self) -> int:
         return max(self.orders)
 
     @property
-    def nodal_order(self):
+    def nodal_order(self) -> Any:
         """The highest degree of the nodal polynomials that the output holds."""
         return max(self.highest_order, 1)
 
-    def space(self, problem):
+    def space(self, problem: Problem) -> Any:
         spaces = [self.of_set(block.cell_shape, self.highest_order).space_of_set(replace(problem, mesh=block))
                   for block in problem.mesh.blocks]
         return spaces[0] if len(spaces) == 1 else MixedSpace(problem.mesh, spaces)
 
-    def space_of_set(self, problem):
+    def space_of_set(self, problem: Problem) -> Any:
         """The function space of the output of elements that are alike."""
         return polynomial_space(problem.mesh, self.nodal_order)
 
-    def stepper(self, name):
+    def stepper(self, name: str | None) -> Any:
         """The time stepper with that name, by default lsrk54.
 
         Raises ValueError for an unknown name, and for a stepper that has no stable step at this order."""
@@ -85,7 +86,7 @@ class DG(Method):
             check_stepper(order, stepper)
         return stepper
 
-    def in_sets(self, problem):
+    def in_sets(self, problem: Problem) -> bool:
         """Whether elements differ from one another, in shape, order, law or in whether they are curved, or have internal
         variables; or an interface has a condition."""
         mesh = problem.mesh.whole
@@ -93,11 +94,11 @@ class DG(Method):
                 or len(np.unique(bent(mesh))) > 1 or has_internal(mesh, problem.law)
                 or bool(conditions_inside(mesh, problem.boundary)))
 
-    def of_set(self, shape, order):
+    def of_set(self, shape: Any, order: Any) -> Any:
         """The method on elements of one `Shape` and order."""
         return replace(self, order=order)
 
-    def zones(self, problem):
+    def zones(self, problem: Problem) -> dict[str, tuple[Method, Problem]]:
         if not self.in_sets(problem):
             return {}
         zones = {}
@@ -107,7 +108,7 @@ class DG(Method):
         return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
             [each.cells for each in sets])), Inner.JOIN))) for name, sets in zones.items()}
 
-    def check(self, problem):
+    def check(self, problem: Problem) -> None:
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_mesh(problem, self.shapes)
         if not self.in_sets(problem):
@@ -121,11 +122,11 @@ class DG(Method):
         check_interfaces(self, problem)
         check_layers(problem)
 
-    def operations(self, tables):
+    def operations(self, tables: Any) -> Any:
         """The recipe for these tables."""
         return CurvedOperations if tables.curved else self.recipe
 
-    def operator(self, problem, backend):
+    def operator(self, problem: Problem, backend: Any) -> Any:
         """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
         if self.in_sets(problem):
             return SetsOperator(problem, self, sets_of(self, problem), backend)
@@ -137,7 +138,7 @@ class DG(Method):
     def needs(self):
         return "vertices" if self.limiting.limiter else "faces"
 
-    def costs(self, problem):
+    def costs(self, problem: Problem) -> np.ndarray:
         """What a stage of each element costs, (element,), beside others: its unknowns, those of internal variables included,
         times `CURVED` where it is curved."""
         costs = np.empty(problem.mesh.cell_count)
@@ -155,17 +156,17 @@ class DG(Method):
         name, order = type(self).__name__, max(1, self.highest_order)
         return f"where there are shocks take a limiter: {name}({order}, limiter='vertex', indicator='kxrcf', positivity=True)"
 
-    def alone(self, problem):
+    def alone(self, problem: Problem) -> Any:
         """The method where all elements are alike."""
         return self.of_set(problem.mesh.cell_shape, self.order)
 
     # Memory, see `Method`.
 
-    def unknowns_of_place(self, problem):
+    def unknowns_of_place(self, problem: Problem) -> tuple[int, int]:
         counts = [number_of_unknowns(block.cell_shape, order) for block in problem.mesh.blocks for order in self.orders]
         return min(counts), max(counts)
 
-    def sizes(self, problem):
+    def sizes(self, problem: Problem) -> dict[str, int]:
         """The numbers of elements of the sets, and of faces at joins."""
         if not self.in_sets(problem):
             return super().sizes(problem)
@@ -173,7 +174,7 @@ class DG(Method):
         faces = sum(len(join.left) for join in set_joins(problem, sets))
         return {each.name: len(each.cells) for each in sets} | {JOINS: faces}
 
-    def part(self, problem, places):
+    def part(self, problem: Problem, places: int) -> Problem:
         """Some elements with layers of their neighbours, and a zero exterior state where they are cut out."""
         mesh = problem.mesh
         if mesh.share is not None:
@@ -185,7 +186,7 @@ class DG(Method):
         part = mesh.part(cells, Inner.CUT)
         return replace(problem, mesh=joined(part, Inner.CUT) if len(mesh.hanging) else part, boundary=boundary)
 
-    def first_rates(self, problem):
+    def first_rates(self, problem: Problem) -> np.ndarray:
         """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""
         rates, hanging = np.full(problem.mesh.cell_count, -np.inf), problem.mesh.hanging
         np.maximum.at(rates, np.column_stack([hanging.large[:, 0], hanging.small[..., 0]]).T, -np.arange(len(hanging)))

@@ -5,10 +5,12 @@ over the reference cell and its faces, by quadrature.  The mass matrix is the id
 Fuhry, Giuliani & Krivodonova 2014, equation (12); Cockburn & Shu 1998.
 """
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...mesh.faces import Inner
 from ...physics.fluxes import upwind
 from ...support.wording import choose
+from ..problem import Problem
 from .curved_tables import CurvedModalTables
 from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
@@ -63,11 +65,11 @@ class ModalDG(DG):
             choose("surface", self.surface, ("edges", "elements"), also=["None"])
 
     @property
-    def limiting(self):
+    def limiting(self) -> LimiterOptions:
         """The options of the limiter, a `LimiterOptions`."""
         return LimiterOptions(self.limiter, self.limiter_variables, self.indicator, self.positivity)
 
-    def check_set(self, problem, uneven=False):
+    def check_set(self, problem: Problem, uneven: bool = False) -> None:
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed.
 
         The limiter must fit the law. On curved cells, and where there are several sets, it is the one
@@ -80,7 +82,7 @@ class ModalDG(DG):
             self.limiting.check_linear(f"ModalDG where {problem.mesh.source} has elements of several orders or laws, or curved "
                                        "ones beside straight ones")
 
-    def tables(self, problem):
+    def tables(self, problem: Problem) -> Any:
         """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
         kind = CurvedModalTables if bent(problem.mesh).any() else ModalTables
@@ -88,6 +90,6 @@ class ModalDG(DG):
         tables.surface = self.surface
         return tables
 
-    def operator_of_set(self, problem, backend):
+    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
         """The `ModalOperator` of a problem on a backend."""
         return ModalOperator(problem, self, self.tables(problem), backend)

@@ -5,9 +5,11 @@ dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
 Hesthaven & Warburton 2008; Kloeckner et al. 2009, equation (4); Kloeckner et al. 2013, equation (9).
 """
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...physics.fluxes import upwind
 from ...support.wording import choose
+from ..problem import Problem
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
 from .limiters.tables import LimiterOptions
@@ -71,11 +73,11 @@ class NodalDG(DG):
         return f"NodalDG(order={self.order!r}, start={self.start!r}{more}{shown_limiting(self)})"
 
     @property
-    def limiting(self):
+    def limiting(self) -> LimiterOptions:
         """The options of the limiter, a `LimiterOptions`."""
         return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)
 
-    def of_set(self, shape, order):
+    def of_set(self, shape: Any, order: Any) -> Any:
         if shape.name in STRONG:
             return replace(self, order=order)
         for name in ("quadrature", "filter"):
@@ -84,12 +86,12 @@ class NodalDG(DG):
                                  f"{PLURALS[shape.name]} is TensorDG and takes none; leave it out")
         return TensorDG(order, start=self.start, limiter=self.limiter, indicator=self.indicator, positivity=self.positivity)
 
-    def check_set(self, problem, uneven=False):
+    def check_set(self, problem: Problem, uneven: bool = False) -> None:
         """Raise ValueError or TypeError where mesh, law, boundary, flux and source do not fit, before anything is computed."""
         check_problem(problem, weak=self.quadrature is not None, shapes=STRONG)
         self.limiting.check_law(problem.law)
 
-    def tables(self, problem):
+    def tables(self, problem: Problem) -> Any:
         """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""
         given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
         if bent(problem.mesh).any():
@@ -100,6 +102,6 @@ class NodalDG(DG):
         tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
         return tables
 
-    def operator_of_set(self, problem, backend):
+    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
         """The `DGOperator` of a problem on a backend."""
         return DGOperator(problem, self, self.tables(problem), backend)

@@ -5,6 +5,7 @@ Helluy, Strub, Massaro & Roberts 2015, section 3.1; Kopriva 2009, chapter 5.
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ...physics.laws import Advection
 from ...reference.tensor import KINDS, tensor_cell
 from ...spaces.tensor import TensorSpace
 from ...support.wording import choose
+from ..problem import Problem
 from .joins import joins
 from .limiters.tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
@@ -110,12 +112,12 @@ class TensorDG(DG):
         return "where shocks are strong or fluids meet take a larger share of finite volumes, up to shock_capturing=1.0"
 
     @property
-    def limiting(self):
+    def limiting(self) -> LimiterOptions:
         """The options of the limiter, a `LimiterOptions`."""
         return LimiterOptions(self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     @property
-    def nodal_order(self):
+    def nodal_order(self) -> Any:
         """The highest degree of the polynomials that the output holds, in each coordinate."""
         return self.highest_order
 
@@ -125,10 +127,10 @@ class TensorDG(DG):
         more = split + shocks + shown_limiting(self)
         return f"TensorDG(order={self.order!r}, nodes={self.nodes!r}, start={self.start!r}{more})"
 
-    def space_of_set(self, problem):
+    def space_of_set(self, problem: Problem) -> Any:
         return TensorSpace(problem.mesh, self.nodal_order, self.nodes)
 
-    def check_set(self, problem, uneven=False):
+    def check_set(self, problem: Problem, uneven: bool = False) -> None:
         mesh = problem.mesh
         check_problem(problem, weak=True, shapes=SHAPES)
         self.limiting.check_law(problem.law)
@@ -141,12 +143,12 @@ class TensorDG(DG):
         uneven = uneven or len(mesh.whole.hanging) > 0
         self.check_energy(problem, uneven)
         least = 2 * mesh.order - (self.nodes == "gauss")          # so that both sides have the same normals
-        if uneven and mesh.dim == 3 and 0 < self.order < least and not are_affine(mesh):
+        if uneven and mesh.dim == 3 and 0 < self.highest_order < least and not are_affine(mesh):
             raise ValueError(f"order={self.order} with nodes={self.nodes!r} does not keep uniform states where hexahedra that "
                              f"are no parallelepipeds, {mesh!r}, meet others of another order or size; take order={least} or "
                              "more on both sides")
 
-    def check_energy(self, problem, uneven):
+    def check_energy(self, problem: Problem, uneven: bool) -> None:
         """Raise ValueError where the energy of linear waves would grow: with a numerical flux that takes none, by a volume term
         that is not skew-symmetric, or at mortars without summation by parts. For Maxwell's equations in 3D no flux takes as
         much as that volume term adds."""
@@ -169,7 +171,7 @@ class TensorDG(DG):
                              "grow; give volume_flux=dgarray.central (split form), nodes='gauss', or a flux with dissipation "
                              "such as upwind")
 
-    def tables(self, problem):
+    def tables(self, problem: Problem) -> Any:
         """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
         tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
         mesh = problem.mesh
@@ -180,7 +182,7 @@ class TensorDG(DG):
         return tables(mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)
 
-    def operator_of_set(self, problem, backend):
+    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
         """The `TensorOperator` of a problem on a backend."""
         return TensorOperator(problem, self, self.tables(problem), backend)
 

@@ -1,5 +1,6 @@
 """Finite volumes on grids: first order, MUSCL-Hancock and WENO-Z, axis by axis or unsplit."""
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...spaces import GridSpace
 from ...stepping import STEPPERS, Stage
 from ...support.wording import choose, plural
 from ..method import Method
-from ..problem import refuse_regions, side_conditions
+from ..problem import Problem, refuse_regions, side_conditions
 from .courant import courant_limit
 from .operator import FiniteVolumeOperator
 from .reconstruction import LIMITERS
@@ -86,7 +87,7 @@ class FiniteVolume(Method):
         apart = self.safe and self.scheme != "first-order"
         return SCHEMES[self.scheme].ghosts * (2 if self.splitting and problem.mesh.dim == 3 and not apart else 1)
 
-    def chosen_variables(self, law):
+    def chosen_variables(self, law: Any) -> str:
         """The variables that are reconstructed for a law. Raises ValueError where the law does not have them."""
         has = {"conserved": not law.together, "primitive": law.primitive is not None and law.conservative is not None,
                "characteristic": law.characteristic is not None and law.from_characteristic is not None}
@@ -101,7 +102,7 @@ class FiniteVolume(Method):
                              f"variables; it has {', '.join(name for name in VARIABLES if has[name])}")
         return self.variables
 
-    def check(self, problem):
+    def check(self, problem: Problem) -> None:
         """Raise ValueError or TypeError where grid, law, boundary, flux and source do not fit the method or one another."""
         grid, law = problem.mesh, problem.law
         if not grid.structured:
@@ -136,11 +137,11 @@ class FiniteVolume(Method):
         for function in functions:
             function.graph                                    # noqa: B018  tracing is the check
 
-    def space(self, problem):
+    def space(self, problem: Problem) -> Any:
         """Values that belong to the cells."""
         return GridSpace(problem.mesh.with_values("cell centres" if SCHEMES[self.scheme] is Weno else "cell averages"))
 
-    def stepper(self, name):
+    def stepper(self, name: str | None) -> Any:
         """The time stepper with that name: with splitting the method's own; else one of `dgarray.stepping`, by default ssp54
         for weno and ssp22 for the others. Raises ValueError for one that does not fit."""
         if self.splitting == "strang":
@@ -154,10 +155,10 @@ class FiniteVolume(Method):
             raise ValueError(f"stepper={stepper.name!r} has no useful stable step with scheme={self.scheme!r}; take another")
         return stepper
 
-    def tables(self, problem):
+    def tables(self, problem: Problem) -> Any:
         """The `GridTables` of a problem."""
         return GridTables(self, problem)
 
-    def operator(self, problem, backend):
+    def operator(self, problem: Problem, backend: Any) -> Any:
         """The `FiniteVolumeOperator` of a problem on a backend."""
         return FiniteVolumeOperator(problem, self, self.tables(problem), backend)

@@ -4,6 +4,7 @@ Goodrich, Hagstrom & Lorenz 2006; Vargas, Chan, Hagstrom & Warburton 2016.
 """
 from dataclasses import dataclass, fields
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ...spaces import GridSpace
 from ...stepping import Taylor
 from ...support.wording import choose
 from ..method import Method
+from ..problem import Problem
 from .linear import LinearLaw
 from .operator import HermiteOperator
 from .tables import HermiteTables, mirror, side_conditions
@@ -61,7 +63,7 @@ class Hermite(Method):
         more = "".join(f", {f.name}={value!r}" for f in fields(self)[1:] if (value := getattr(self, f.name)) != f.default)
         return f"Hermite(order={self.order!r}{more})"
 
-    def check(self, problem):
+    def check(self, problem: Problem) -> None:
         """Raise ValueError where grid, law, boundary, flux and source do not fit the method or one another."""
         grid, law, flux = problem.mesh, problem.law, problem.flux
         if not grid.structured:
@@ -85,17 +87,17 @@ class Hermite(Method):
         """Whether a step above the largest stable one is refused."""
         return not self.force
 
-    def space(self, problem):
+    def space(self, problem: Problem) -> Any:
         return GridSpace(problem.mesh, self.order)
 
-    def stepper(self, name):
+    def stepper(self, name: str | None) -> Any:
         """The Taylor series in time. Raises ValueError for the name of any other stepper."""
         if name not in (None, Taylor.name):
             raise ValueError(f"stepper={name!r} is not allowed for Hermite, which steps by a Taylor series in time; leave it "
                              "out")
         return Taylor
 
-    def chosen(self, linear, backend):
+    def chosen(self, linear: Any, backend: Any) -> Any:
         """The variant that runs for a law (`LinearLaw`) on a backend.
 
         Raises ValueError for "collapsed" where a half-step is not a product of one matrix along each axis."""
@@ -108,7 +110,7 @@ class Hermite(Method):
             return self.variant or "collapsed"
         return backend.hermite_variant(linear.varies)
 
-    def collapsible(self, linear):
+    def collapsible(self, linear: Any) -> bool:
         """Whether a half-step is a product of one matrix along each of x, y and z: constant coefficients, no variable depends
         on another, and the Taylor series has all stages."""
         if linear.varies or (self.stages or np.inf) < linear.law.dim * (2 * self.order + 1):
@@ -121,13 +123,13 @@ class Hermite(Method):
         """One row: half a step reads the nodes half a cell away, on either side."""
         return 1
 
-    def unknowns_of_place(self, problem):
+    def unknowns_of_place(self, problem: Problem) -> tuple[int, int]:
         return ((self.order + 1) ** problem.mesh.dim,) * 2
 
-    def tables(self, problem):
+    def tables(self, problem: Problem) -> Any:
         """The `HermiteTables` of a problem."""
         return HermiteTables(self, problem.mesh, problem.law, problem.boundary)
 
-    def operator(self, problem, backend):
+    def operator(self, problem: Problem, backend: Any) -> Any:
         """The `HermiteOperator` of a problem on a backend."""
         return HermiteOperator(problem, self, self.tables(problem), backend)

@@ -1,7 +1,7 @@
 """Linear acoustics: pressure and velocity."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..layer_filters import filtered
 from ..linear_response import internal_of
@@ -9,7 +9,7 @@ from ..stretched_coordinates import layer_chains, parameters_of
 from .law import Law, check_dim, check_parameters, counted, dot
 
 if TYPE_CHECKING:
-    from ..annotations import Parameter
+    from ..annotations import Components, Parameter
 
 VARIABLES = ("p", "vx", "vy", "vz")
 
@@ -41,19 +41,19 @@ class Acoustics(Law):
         check_parameters(self)
         self.say_units(units)
 
-    def capacity(self, m):
+    def capacity(self, m: Any) -> tuple:
         """C = 1 / (rho c^2) for p, rho for v."""
         return (1 / (m.rho * m.c ** 2), *(m.rho,) * self.dim)
 
-    def flux(self, q, n):
+    def flux(self, q: Components, n: Components) -> tuple:
         """F . n = (v . n, p n)."""
         return (dot(counted(q, VARIABLES[:1 + self.dim], self)[1:], n), *(q[0] * k for k in n))
 
-    def wave_speed(self, n, m):
+    def wave_speed(self, n: Components, m: Any) -> Any:
         """c |n|."""
         return m.c * dot(n, n) ** 0.5
 
-    def upwind(self, l, r, n, ml, mr, alpha):
+    def upwind(self, l: Components, r: Components, n: Components, ml: Any, mr: Any, alpha: float) -> tuple:
         """Riemann solution with the impedances Z = rho c of both sides; [q] = q+ - q-.
 
         v* = (Z- v- + Z+ v+ - alpha [p] n) / (Z- + Z+),  p* = (Z+ p- + Z- p+ - alpha Z- Z+ n.[v]) / (Z- + Z+)
@@ -64,7 +64,7 @@ class Acoustics(Law):
         p = (zr * l[0] + zl * r[0] - alpha * (zl * zr) * (vr - vl)) / (zl + zr)
         return (v, *(p * k for k in n))
 
-    def response(self, media, layer, several, speed):
+    def response(self, media: dict[str, Any], layer: Any, several: bool, speed: float) -> Any:
         """The `Internal` of an absorbing layer, None outside of one; arguments and errors of `Law.response`."""
         if layer is not None and layer.by_derivatives:
             return filtered(self, layer, several, speed)
@@ -73,11 +73,11 @@ class Acoustics(Law):
             way = ("NodalDG and a layer of other cells, pml(..., split=False)" if layer.slabs else
                    "a layer of new cells around a box, pml(mesh, thickness, cells), or shape='sphere'")
             raise ValueError(f"sound in 3D grows in the {kind} {layer.region!r}{where}; take {way}")
-        fields = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
+        fields: Any = [(0, None, []), (tuple(range(1, 1 + self.dim)), -1, [])]
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, parameters=parameters_of(layer))
 
-    def energy(self, q, m):
+    def energy(self, q: Components, m: Any) -> Any:
         """(p^2 / (rho c^2) + rho |v|^2) / 2."""
         counted(q, VARIABLES[:1 + self.dim], self)
         return (q[0] ** 2 / (m.rho * m.c ** 2) + m.rho * dot(q[1:], q[1:])) / 2

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from .law import Law, counted, dot, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..annotations import Components
 
 
 class Advection(Law):
@@ -48,26 +50,26 @@ class Advection(Law):
     def __repr__(self):
         return f"Advection(velocity={shown(self.velocity)}, dim={self.dim}{self.units_shown})"
 
-    def speed(self, n, x):
+    def speed(self, n: Components, x: Components) -> Any:
         """a . n; ValueError if the velocity has not dim components."""
         a = tuple(self._velocity(x))
         if len(a) != self.dim:
             raise ValueError(f"the velocity returns {len(a)} component{'s' * (len(a) != 1)}; it must return {self.dim}")
         return dot(a, n)
 
-    def flux(self, q, n, x):
+    def flux(self, q: Components, n: Components, x: Components) -> tuple:
         """F . n = (a . n) u."""
         return (self.speed(n, x) * counted(q, Advection.variables, self)[0],)
 
-    def wave_speed(self, n, x):
+    def wave_speed(self, n: Components, x: Components) -> Any:
         """|a . n|."""
         return np.abs(self.speed(n, x))
 
-    def upwind(self, l, r, n, x, alpha):
+    def upwind(self, l: Components, r: Components, n: Components, x: Components, alpha: float) -> tuple:
         """(a . n) (u- + u+) / 2 - alpha |a . n| (u+ - u-) / 2."""
         speed, l, r = self.speed(n, x), counted(l, Advection.variables, self), counted(r, Advection.variables, self)
         return (speed * ((l[0] + r[0]) / 2) - alpha * np.abs(speed) * ((r[0] - l[0]) / 2),)
 
-    def energy(self, q):
+    def energy(self, q: Components) -> Any:
         """u^2 / 2."""
         return counted(q, Advection.variables, self)[0] ** 2 / 2

@@ -52,7 +52,7 @@ class Euler(Gas, IdealGas):
         """p = (gamma - 1) (E - m . v / 2)."""
         return (self.gamma - 1) * (q[-1] - dot(q[1:-1], self.velocity(q)) / 2)
 
-    def sound_speed_squared(self, q):
+    def sound_speed_squared(self, q: Components) -> Any:
         """c^2 = gamma p / rho."""
         return self.gamma * self.pressure(q) * (1 / q[0])
 
@@ -71,7 +71,7 @@ class Euler(Gas, IdealGas):
         p = np.exp(-k * (s + self.gamma * np.log(beta)))
         return self.conservative((beta * p, *v, p))
 
-    def grueneisen(self, l, r, a, b):
+    def grueneisen(self, l: Components, r: Components, a: Any, b: Any) -> Any:
         """gamma - 1."""
         return self.gamma - 1
 
@@ -123,7 +123,7 @@ class Euler(Gas, IdealGas):
         grid stay straight, contacts and shear layers are exact. Formula and sources there."""
         return self.roe_with(l, r, n, self.pressure_share(l, r, n))
 
-    def roe_with(self, l, r, n, share):
+    def roe_with(self, l: Components, r: Components, n: Components, share: Any) -> tuple:
         """`roe` with a share of the jump of pressure in its acoustic waves."""
         rho, v, c = self.roe_average(l, r)
         u, c2, k = dot(v, n), c * c, 1 / (c * c)

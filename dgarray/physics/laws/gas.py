@@ -20,7 +20,7 @@ class IdealGas(Law):
     gamma: float
     pressure: Any
 
-    def set_gamma(self, gamma):
+    def set_gamma(self, gamma: float) -> None:
         """Set gamma; ValueError unless it is above 1."""
         if not (isinstance(gamma, Real) and gamma > 1 and isfinite(gamma)):
             raise ValueError(f"gamma={gamma!r} is not allowed; it must be a finite number above 1")
@@ -58,9 +58,10 @@ class Gas(Law):
 
     pressure: Any
     sound_speed_squared: Any
+    grueneisen: Any
 
     @property
-    def conserved(self):
+    def conserved(self) -> slice:
         """The slice of q that is conserved: density, momentum, energy."""
         return slice(self.dim + 2)
 
@@ -78,21 +79,21 @@ class Gas(Law):
         """|v| / c."""
         return np.sqrt(dot(self.velocity(q), self.velocity(q)) / self.sound_speed_squared(q))
 
-    def flux(self, q, n):
+    def flux(self, q: Components, n: Components) -> tuple:
         """F . n = (v . n) q + p (0, n, v . n, 0)."""
         u, p = dot(self.velocity(q), n), self.pressure(q)
         return (*(u * a + p * b for a, b in zip(q[self.conserved], (0.0, *n, u))), *(u * a for a in q[self.dim + 2:]))
 
-    def wave_speed(self, q, n):
+    def wave_speed(self, q: Components, n: Components) -> Any:
         """|v . n| + c |n|."""
         return np.abs(dot(self.velocity(q), n)) + np.sqrt(self.sound_speed_squared(q) * dot(n, n))
 
-    def speeds(self, q, n):
+    def speeds(self, q: Components, n: Components) -> tuple:
         """v . n - c |n| and v . n + c |n|."""
         u, c = dot(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q) * dot(n, n))
         return u - c, u + c
 
-    def signal_speeds(self, l, r, n):
+    def signal_speeds(self, l: Components, r: Components, n: Components) -> tuple:
         """S- = min(u- - c-, u~ - c~), S+ = max(u+ + c+, u~ + c~), u = v . n, with Roe's averages ~.
 
         Einfeldt 1988; with them HLL and HLLC keep density and pressure positive, and HLLC is exact for a single shock.
@@ -102,7 +103,7 @@ class Gas(Law):
         u = dot(v, n)
         return np.minimum(slow, u - c), np.maximum(fast, u + c)
 
-    def roe_average(self, l, r):
+    def roe_average(self, l: Components, r: Components) -> tuple:
         """Density, velocity and speed of sound of Roe's linearisation.
 
         rho = sqrt(rho- rho+);  v and H averaged with the weights a, b ~ sqrt(rho-), sqrt(rho+), a + b = 1, which gives
@@ -132,11 +133,11 @@ class Gas(Law):
         and shear layers are exact. Formula and sources there."""
         return self.hllc_with(l, r, n, self.pressure_share(l, r, n))
 
-    def pressure_share(self, l, r, n):
+    def pressure_share(self, l: Components, r: Components, n: Components) -> Any:
         """The share of the jump of pressure in what moves gas across a face: see `shock_stability.pressure_share`."""
         return pressure_share(*((*split_along(self.velocity(q), n), np.sqrt(self.sound_speed_squared(q))) for q in (l, r)))
 
-    def hllc_with(self, l, r, n, share):
+    def hllc_with(self, l: Components, r: Components, n: Components, share: Any) -> tuple:
         """`hllc` with a share of the jump of pressure in S*."""
         slow, fast = self.signal_speeds(l, r, n)
         ul, ur = (dot(self.velocity(q), n) for q in (l, r))

@@ -104,14 +104,13 @@ class Law(Keywords):
     not_negative: tuple[str, ...] = ()
     together = False
     sweep_courant = 1.0
-    # Of each of these a law may have its own.
     capacity = source = internal = fields = given_units = family = laws = NONE
     upwind = hllc = roe = hlld = hllc_shock_stable = roe_shock_stable = hlld_shock_stable = ranocha = kennedy_gruber = NONE
     products = product_flux = entropy_variables = from_entropy_variables = internal_energy = energy = damping = NONE
     speeds = signal_speeds = decoupled = positive_speed = momentum = mirrored = admissible = positive_quantities = NONE
     primitive = conservative = characteristic = from_characteristic = entering = NONE
 
-    def response(self, media, layer, several, speed):
+    def response(self, media: dict[str, Any], layer: Any, several: bool, speed: float) -> Any:
         """The `Internal` that some elements need beside the law, or None.
 
         media     {name of a parameter: its `dgarray.physics.dispersion.Dispersion` there}
@@ -144,7 +143,7 @@ class Law(Keywords):
         return f"{type(self).__name__}(dim={self.dim}{given}{self.units_shown})"
 
     @property
-    def given(self):
+    def given(self) -> dict[str, Any]:
         """{name: value} of the parameters as the user gave them, with those that are dispersive or tensors."""
         beside = () if self.internal is None else self.internal.parameters
         whole = {part: (name, tensor.given) for name, tensor in self.tensors.items() for part in tensor.names.values()}
@@ -157,11 +156,11 @@ class Law(Keywords):
         return found
 
     @property
-    def units_shown(self):
+    def units_shown(self) -> str:
         """The constructor's argument `units` as text, for what prints."""
         return "" if self.given_units is None else f", units={self.given_units!r}"
 
-    def say_units(self, units):
+    def say_units(self, units: dict[str, str] | str | None) -> None:
         """Keep the constructor's argument `units`; see `dgarray.physics.laws.units.units_of`."""
         self.given_units, self.units = units, units_of(self, units)
 

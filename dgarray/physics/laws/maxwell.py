@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..capacity import times
 from ..layer_filters import filtered
@@ -103,11 +103,11 @@ class Maxwell(Law):
         return tuple(vectors[v[0]]["xyz".index(v[1])] for v in self.variables)
 
     @property
-    def anisotropic(self):
+    def anisotropic(self) -> bool:
         """Whether a medium is a tensor of several components."""
         return any(len(tensor.names) > 1 for tensor in self.tensors.values())
 
-    def media(self, m):
+    def media(self, m: Any) -> Any:
         """eps and mu as matrices, with ones for components of the fields that this dimension does not have."""
         def rows(name):
             if name in self.tensors:
@@ -115,7 +115,7 @@ class Maxwell(Law):
             return [tuple(getattr(m, name) if i == j else 0.0 for j in range(3)) for i in range(3)]
         return tuple(map(rows, MEDIUM.values()))
 
-    def capacity(self, m):
+    def capacity(self, m: Any) -> tuple:
         """C = eps for E, mu for H."""
         if not self.anisotropic:
             return self.state((m.eps,) * 3, (m.mu,) * 3)
@@ -124,26 +124,26 @@ class Maxwell(Law):
         return tuple(tuple(rows[v]["xyz".index(w[1])] if w[0] == v[0] else 0.0 for w in self.variables) if full[v[0]] else
                      rows[v]["xyz".index(v[1])] for v in self.variables)
 
-    def flux(self, q, n):
+    def flux(self, q: Components, n: Components) -> tuple:
         """F . n = (-n x H, n x E)."""
         E, H = self.fields(q)
         n = self.direction(n)
         return self.state(tuple(-c for c in cross(n, H)), cross(n, E))
 
-    def direction(self, n):
+    def direction(self, n: Components) -> tuple:
         """A direction as a three-vector."""
         return (*n, *(0.0,) * (3 - self.dim))
 
-    def wave_speed(self, n, m):
+    def wave_speed(self, n: Components, m: Any) -> Any:
         """|n| / sqrt(eps mu); with tensors the larger speed of the two waves along n times |n|."""
         if not self.anisotropic:
             return (dot(n, n) / (m.eps * m.mu)) ** 0.5
         if self.dim == 3:
-            return fastest(*self.media(m), n)
+            return fastest(*(*self.media(m), n))
         across, along = self.in_plane(n, m)
         return (across / along) ** 0.5
 
-    def in_plane(self, n, m):
+    def in_plane(self, n: Components, m: Any) -> tuple:
         """(t . M^-1 t, the other medium's component along z), with t = n x z and M the medium of the field in the plane, in 2D.
 
         A wave along a unit vector n feels of M what is 1 / (t . M^-1 t), as D . n or B . n is zero in it."""
@@ -151,7 +151,7 @@ class Maxwell(Law):
         plane, normal = "EH" if self.polarisation == "TE" else "HE"
         return dot(t, applied(inverse(media[plane]), t)), media[normal][2][2]
 
-    def impedance(self, n, m):
+    def impedance(self, n: Components, m: Any) -> Any:
         """Z = sqrt(mu / eps) of waves along the unit vector n, in 1D and 2D and where media are numbers."""
         # Not np.sqrt: of Python numbers that is a float64 scalar, which would promote float32 arrays.
         if not self.anisotropic:
@@ -159,7 +159,7 @@ class Maxwell(Law):
         across, along = self.in_plane(n, m)
         return (across * along) ** (0.5 if self.polarisation == "TE" else -0.5)
 
-    def upwind(self, l, r, n, ml, mr, alpha):
+    def upwind(self, l: Components, r: Components, n: Components, ml: Any, mr: Any, alpha: float) -> tuple:
         """Riemann solution with the impedances Z = sqrt(mu/eps) = 1/Y of both sides; [q] = q+ - q-.
 
         n.F* = (-n x H*, n x E*),  H* = (Z- H- + Z+ H+ - alpha n x [E]) / (Z- + Z+),
@@ -177,12 +177,12 @@ class Maxwell(Law):
         E = tuple((yl * a + yr * b + alpha * d) / (yl + yr) for a, b, d in zip(El, Er, nxH))
         return self.flux(self.state(E, H), n[:self.dim])
 
-    def source(self, q, m):
+    def source(self, q: Components, m: Any) -> tuple:
         """The current of conduction: -sigma E in the equation of E."""
         E, _ = self.fields(q)
         return self.state(tuple(-m.sigma * c for c in E), (0.0,) * 3)
 
-    def damping(self, m):
+    def damping(self, m: Any) -> Any:
         """sigma / eps; with a tensor a bound, sigma times the root of the sum of squares of the components of eps^-1."""
         if "eps" in self.parameters:
             return m.sigma / m.eps
@@ -190,7 +190,7 @@ class Maxwell(Law):
         rows = inverse(self.media(m)[0])
         return m.sigma * sum(rows[i][j] * rows[i][j] for i in axes for j in axes) ** 0.5
 
-    def response(self, media, layer, several, speed):
+    def response(self, media: dict[str, Any], layer: Any, several: bool, speed: float) -> Any:
         """The `Internal` of dispersive media and of an absorbing layer, or None; arguments and errors of `Law.response`."""
         self.check_response(media, layer)
         if layer is not None and layer.by_derivatives:
@@ -210,11 +210,11 @@ class Maxwell(Law):
         chains = layer_chains(layer, speed, several, self.dim, fields)
         return internal_of(self, chains, None if layer else stored_energy(chains), conducts, parameters_of(layer))
 
-    def loss(self, axis, m):
+    def loss(self, axis: int, m: Any) -> Any:
         """sigma / eps along an axis, of a number or a diagonal eps."""
         return m.sigma / self.media(m)[0][axis][axis]
 
-    def check_response(self, media, layer):
+    def check_response(self, media: dict[str, Any], layer: Any) -> None:
         """Raise ValueError for tensors in a layer or a dispersive medium of which its equations know nothing: those off the
         axes; in round layers all, and in 3D biaxial ones, in which some waves run backward and would grow."""
         for name, tensor in self.tensors.items():
@@ -234,14 +234,14 @@ class Maxwell(Law):
                              "there two of the three quotients eps_xx / mu_xx, eps_yy / mu_yy, eps_zz / mu_zz must be equal, "
                              "as near an optic axis waves run backward, which the layer makes grow; end the medium before it")
 
-    def energy(self, q, m):
+    def energy(self, q: Components, m: Any) -> Any:
         """(eps |E|^2 + mu |H|^2) / 2."""
         if self.anisotropic:
             return dot(q, times(self.capacity(m), q)) / 2
         E, H = self.fields(q)
         return (m.eps * dot(E, E) + m.mu * dot(H, H)) / 2
 
-    def isotropic(self, medium, field):
+    def isotropic(self, medium: dict[str, float], field: str) -> tuple:
         """eps and mu of a medium {parameter: number}.
 
         Raises ValueError where they are tensors, which the field, for the message, does not know."""

@@ -78,7 +78,8 @@ class MHD(IdealGas):
             raise ValueError(f"cleaning_speed={cleaning_speed!r} is not allowed; it must be a finite number, not negative")
         if not (cleaning_length is None or isinstance(cleaning_length, Real) and 0 < cleaning_length < np.inf):
             raise ValueError(f"cleaning_length={cleaning_length!r} is not allowed; it must be a finite number above 0, or None")
-        self.cleaning_speed, self.cleaning_length = float(cleaning_speed), cleaning_length
+        self.cleaning_speed: float = float(cleaning_speed)
+        self.cleaning_length: float | None = cleaning_length
         self.powell = bool(powell)
         if self.rate == 0:
             self.source = self.damping = None
@@ -91,11 +92,11 @@ class MHD(IdealGas):
                 f"cleaning_length={self.cleaning_length}{', powell=True' * self.powell}{self.units_shown})")
 
     @property
-    def rate(self):
+    def rate(self) -> float:
         """At which psi is damped, ch / length, 1 / time."""
         return 0.0 if self.cleaning_length is None else self.cleaning_speed / self.cleaning_length
 
-    def sizes(self, means, m=None):
+    def sizes(self, means: dict, m: Any = None) -> dict:
         """The largest sizes of the variables: |B| <= sqrt(2 E), psi <= ch sqrt(2 E), as waves of the speed ch join it and B."""
         largest = np.sqrt(2 * means[self.variables.index("E")])
         factors = {"B": largest, "p": self.cleaning_speed * largest}
@@ -106,7 +107,7 @@ class MHD(IdealGas):
         volume = 1 / counted(q, self.variables, self)[0]
         return tuple(m * volume for m in q[self.momentum])
 
-    def along(self, vector, n):
+    def along(self, vector: Components, n: Components) -> Any:
         """The component of a vector of three components along n, which has those of dim."""
         return dot(vector[:len(n)], n)
 
@@ -134,18 +135,18 @@ class MHD(IdealGas):
         """|v| / (|B| / sqrt(rho))."""
         return self.speed(q) * np.sqrt(q[0]) / self.field_strength(q)
 
-    def energy(self, q):
+    def energy(self, q: Components) -> Any:
         """The total energy density E."""
         return q[4]
 
-    def entropy_variables(self, q):
+    def entropy_variables(self, q: Components) -> tuple:
         """dS/dq of the entropy S = -rho s / (gamma - 1): with beta = rho / p
         ((gamma - s) / (gamma - 1) - beta |v|^2 / 2, beta v, -beta, beta B, 0)."""
         v, beta = self.velocity(q), q[0] / self.pressure(q)
         return ((self.gamma - self.entropy(q)) / (self.gamma - 1) - beta * dot(v, v) / 2, *(beta * u for u in v), -beta,
                 *(beta * b for b in q[self.field]), 0.0 * beta)
 
-    def from_entropy_variables(self, w, q):
+    def from_entropy_variables(self, w: Components, q: Components) -> tuple:
         """The state with these `entropy_variables` w and the psi of q; see `Euler.from_entropy_variables`."""
         beta, k = -w[4], 1 / (self.gamma - 1)
         v, B = (tuple(u * (1 / beta) for u in w[part]) for part in (self.momentum, self.field))
@@ -167,7 +168,7 @@ class MHD(IdealGas):
         m = tuple(rho * a for a in velocity)
         return (rho, *m, p / (self.gamma - 1) + dot(m, velocity) / 2 + dot(field, field) / 2, *field, psi)
 
-    def flux(self, q, n):
+    def flux(self, q: Components, n: Components) -> tuple:
         """F . n with u = v . n, Bn = B . n and P = p + |B|^2 / 2:
 
         (rho u,  m u + P n - B Bn,  (E + P) u - Bn v . B,  B u - v Bn + psi n,  ch^2 Bn)."""
@@ -178,11 +179,11 @@ class MHD(IdealGas):
                 (q[4] + P) * u - Bn * dot(v, B), *(b * u - a * Bn + psi * k for a, b, k in zip(v, B, normal)),
                 self.cleaning_speed ** 2 * Bn)
 
-    def source(self, q):
+    def source(self, q: Components) -> tuple:
         """-(ch / length) psi, nothing else."""
         return (*(0.0 * a for a in q[:8]), -self.rate * q[8])
 
-    def damping(self, m):
+    def damping(self, m: Any) -> Any:
         """ch / length."""
         return self.rate
 
@@ -213,7 +214,7 @@ class MHD(IdealGas):
         """The difference of states that these waves make: the inverse of `characteristic`."""
         return Waves(self, mean, n).difference(w)
 
-    def entering(self, q, given, n):
+    def entering(self, q: Components, given: Components, n: Components) -> tuple:
         """The state beyond a boundary with the outward unit normal n: q inside, with the waves that enter those of `given`.
 
         q+ = q + R I L (given - q), I = 1 for the waves whose speed along n is negative, at the mean of both states."""
@@ -225,12 +226,12 @@ class MHD(IdealGas):
         change = waves.difference(tuple(np.where(s < 0, w, 0.0 * w) for s, w in zip(speeds, amplitudes)))
         return tuple(a + b for a, b in zip(q, change))
 
-    def wave_speed(self, q, n):
+    def wave_speed(self, q: Components, n: Components) -> Any:
         """The larger of |v . n| + fast speed and ch |n|."""
         fast = np.abs(self.along(self.velocity(q), n)) + self.magnetosonic(q, n)[2]
         return np.maximum(fast, self.cleaning_speed * dot(n, n) ** 0.5)
 
-    def positive_speed(self, l, r, n):
+    def positive_speed(self, l: Components, r: Components, n: Components) -> Any:
         """max(|u-| + c-, |u+| + c+, |u~| + max(c-, c+)) + |B+ - B-| / (a + b), at least ch;  a, b = sqrt(rho-), sqrt(rho+),
         u~ the mean of u = v . n with these weights, c the fast speeds.
 
@@ -243,25 +244,25 @@ class MHD(IdealGas):
         largest = np.maximum(largest, np.abs(a * u + b * v) / (a + b) + np.maximum(c, d))
         return np.maximum(largest + np.sqrt(dot(jump, jump)) * length / (a + b), self.cleaning_speed * length)
 
-    def signal_speeds(self, l, r, n):
+    def signal_speeds(self, l: Components, r: Components, n: Components) -> tuple:
         """The slowest and the fastest magnetosonic wave of both states; those of psi are apart, see `decoupled`."""
         (ul, fl), (ur, fr) = ((self.along(self.velocity(q), n), self.magnetosonic(q, n)[2]) for q in (l, r))
         return np.minimum(ul - fl, ur - fr), np.maximum(ul + fl, ur + fr)
 
-    def decoupled(self, l, r, n):
+    def decoupled(self, l: Components, r: Components, n: Components) -> tuple:
         """Both states with the Bn and psi of `cleaned`, at their own density, velocity, pressure and field along the face.
 
         Dedner et al. 2002; Mignone & Tzeferacos 2010, section 3.3."""
         Bn, psi = self.cleaned(l, r, n)
         return tuple(self.with_normal_field(q, Bn, psi, n) for q in (l, r))
 
-    def with_normal_field(self, q, Bn, psi, n):
+    def with_normal_field(self, q: Components, Bn: Any, psi: Any, n: Components) -> tuple:
         """The state with another normal field and psi; the pressure stays, so E changes by that of the field."""
         B, change = q[self.field], Bn - self.along(q[self.field], n)
         field = tuple(b + change * k for b, k in zip(B, (*n, *(0.0,) * (3 - len(n)))))
         return (*q[:4], q[4] + (dot(field, field) - dot(B, B)) / 2, *field, psi)
 
-    def cleaned(self, l, r, n):
+    def cleaned(self, l: Components, r: Components, n: Components) -> tuple:
         """Bn and psi between two states: the exact solution of their own linear system, whose waves have the speeds -+ch.
 
         Bn = (Bn- + Bn+) / 2 - (psi+ - psi-) / (2 ch),  psi = (psi- + psi+) / 2 - ch (Bn+ - Bn-) / 2.
@@ -270,7 +271,7 @@ class MHD(IdealGas):
         jump = (r[8] - l[8]) / (2 * ch) if ch else 0.0
         return (a + b) / 2 - jump, (l[8] + r[8]) / 2 - ch * (b - a) / 2
 
-    def ranocha(self, l, r, n):
+    def ranocha(self, l: Components, r: Components, n: Components) -> tuple:
         """The flux that conserves entropy with `products`, or where B . n and psi are continuous.
 
         Without a field it is that of `Euler.ranocha`.
@@ -279,7 +280,7 @@ class MHD(IdealGas):
         (m, m {v} + ({p} + b) n - (Bn- B+ + Bn+ B-) / 2,
          m (v-.v+ / 2 + 1 / ((gamma - 1) <rho / p>)) + (p- v+ + p+ v-).n / 2 + (2 {v}.n b - Bn- v-.B+ - Bn+ v+.B-) / 2,
          {B v.n - v Bn} + {psi} n, ch^2 {Bn}).  Linear in n.  Hindenlang & Gassner 2019; Powell's terms are `products`."""
-        vl, vr, Bl, Br, pl, pr = (f(q) for f in (self.velocity, lambda q: q[self.field], self.pressure) for q in (l, r))
+        (vl, pl, Bl), (vr, pr, Br) = ((self.velocity(q), self.pressure(q), q[self.field]) for q in (l, r))
         (ul, ur), (bl, br) = ((self.along(a, n), self.along(b, n)) for a, b in ((vl, vr), (Bl, Br)))
         mass, b, normal = logarithmic_mean(l[0], r[0]) * (ul + ur) / 2, dot(Bl, Br) / 2, (*n, *(0.0,) * (3 - len(n)))
         heat = pl * pr / (logarithmic_mean(l[0] * pr, r[0] * pl) * (self.gamma - 1))
@@ -291,11 +292,11 @@ class MHD(IdealGas):
                  for v, w, c, d, k in zip(vl, vr, Bl, Br, normal))
         return (mass, *momentum, energy, *field, self.cleaning_speed ** 2 * (bl + br) / 2)
 
-    def product_flux(self, q, n):
+    def product_flux(self, q: Components, n: Components) -> tuple:
         """(Bn, psi n): what Powell's terms and the work of psi take the divergence of."""
         return (self.along(q[self.field], n), *(q[8] * k for k in n))
 
-    def products(self, q, b):
+    def products(self, q: Components, b: Components) -> tuple:
         """Powell's terms and the work of psi on the field: b0 (0, B, v . B, v, 0) + (0, 0, B . b', 0, 0), b = (b0, b').
 
         With the mean b of l and r and Tadmor's condition for `ranocha` entropy is conserved:
@@ -315,11 +316,11 @@ class MHD(IdealGas):
         strong shocks along a grid stay straight, contacts and Alfven waves are exact. Formula and sources there."""
         return self.hlld_with(l, r, n, lambda *sides: pressure_share(*((*split_along(s.v[:len(n)], n), s.fast) for s in sides)))
 
-    def hlld_with(self, l, r, n, share):
+    def hlld_with(self, l: Components, r: Components, n: Components, share: Any) -> tuple:
         """`hlld` with a share of the jump of total pressure in the contact's speed, a function of both sides."""
         Bn, psi = self.cleaned(l, r, n)
         normal = (*n, *(0.0,) * (3 - len(n)))
-        sides = [Side(self, q, n, normal, Bn) for q in (l, r)]
+        sides: Any = [Side(self, q, n, normal, Bn) for q in (l, r)]
         left, right = sides
         fastest = np.maximum(left.fast, right.fast)
         left.outer, right.outer = np.minimum(left.u, right.u) - fastest, np.maximum(left.u, right.u) + fastest

@@ -66,7 +66,7 @@ class TwoFluid(Gas):
     def __repr__(self):
         return f"TwoFluid(dim={self.dim}, fluids={self.fluids}{self.units_shown})"
 
-    def heat(self, q):
+    def heat(self, q: Components) -> Any:
         """The density of the internal energy, E - m . v / 2 = Gamma p + Pi."""
         return q[self.dim + 1] - dot(q[self.momentum], self.velocity(q)) / 2
 
@@ -74,15 +74,15 @@ class TwoFluid(Gas):
         """p = (E - m . v / 2 - Pi) / Gamma."""
         return (self.heat(q) - q[-1]) * (1 / q[-2])
 
-    def stiffness(self, q):
+    def stiffness(self, q: Components) -> Any:
         """p_inf = Pi / (1 + Gamma)."""
         return q[-1] / (1 + q[-2])
 
-    def internal_energy(self, q):
+    def internal_energy(self, q: Components) -> Any:
         """E - m . v / 2 - p_inf = Gamma (p + p_inf)."""
         return self.heat(q) - self.stiffness(q)
 
-    def sound_speed_squared(self, q):
+    def sound_speed_squared(self, q: Components) -> Any:
         """c^2 = gamma (p + p_inf) / rho = ((1 + Gamma) p + Pi) / (Gamma rho)."""
         return ((1 + q[-2]) * self.pressure(q) + q[-1]) * (1 / (q[-2] * q[0]))
 
@@ -93,16 +93,16 @@ class TwoFluid(Gas):
         number = int(first[0] == second[0])
         return (q[number - 2] - second[number]) / (first[number] - second[number])
 
-    def grueneisen(self, l, r, a, b):
+    def grueneisen(self, l: Components, r: Components, a: Any, b: Any) -> Any:
         """The mean of gamma - 1 = 1 / Gamma."""
         return a / l[-2] + b / r[-2]
 
-    def admissible(self, q):
+    def admissible(self, q: Components) -> Any:
         """Whether density, p + p_inf and Gamma are positive."""
         rho, total, gamma = self.positive_quantities(q).values()
         return (rho > 0) & (total > 0) & (gamma > 0)
 
-    def positive_quantities(self, q):
+    def positive_quantities(self, q: Components) -> dict[str, Any]:
         """{"rho": density, "pressure + p_inf": p + p_inf, "Gamma": Gamma}; the second is positive where rho c^2 is."""
         return {"rho": q[0], "pressure + p_inf": self.pressure(q) + self.stiffness(q), "Gamma": q[-2]}
 
@@ -126,7 +126,7 @@ class TwoFluid(Gas):
         w = counted(tuple(w), self.primitive_variables[:-2], self)
         return self.conservative((*w, fluid * gamma + (1 - fluid) * other_gamma, fluid * pi + (1 - fluid) * other_pi))
 
-    def entering(self, q, given, n):
+    def entering(self, q: Components, given: Components, n: Components) -> tuple:
         """The state at a boundary with the outward unit normal n, q inside (-), `given` outside (+), by waves of sound:
 
         p = (Z+ p- + Z- p+ + Z- Z+ (u- - u+)) / (Z- + Z+),  u = (Z- u- + Z+ u+ + p- - p+) / (Z- + Z+),  Z = rho c, u = v . n;
@@ -145,15 +145,15 @@ class TwoFluid(Gas):
         between = self.conservative((rho, *(c + (u - own[0]) * e for c, e in zip(v, n)), p, *s[-2:]))
         return tuple(np.where(ul >= cl, x, np.where(ur <= -cr, y, z)) for x, y, z in zip(q, given, between))
 
-    def product_flux(self, q, n):
+    def product_flux(self, q: Components, n: Components) -> tuple:
         """v . n."""
         return (dot(self.velocity(q), n),)
 
-    def products(self, q, b):
+    def products(self, q: Components, b: Components) -> tuple:
         """(0, 0, 0, -Gamma b, -Pi b): what div(Gamma v) has more than v . grad Gamma."""
         return (*(0.0 * a for a in q[self.conserved]), *(-a * b[0] for a in q[-2:]))
 
-    def upwind(self, l, r, n, alpha):
+    def upwind(self, l: Components, r: Components, n: Components, alpha: float) -> tuple:
         """(1 - alpha) (F- + F+) / 2 + alpha F* of `hllc`."""
         central = (*((a + b) / 2 for f in (self.flux, self.product_flux) for a, b in zip(f(l, n), f(r, n))),)
         return central if alpha == 0 else tuple(a + alpha * (b - a) if alpha < 1 else b
