@@ -1,7 +1,6 @@
 """A graph at points of arrays; a read may go through an index list, and so may a write.
 
-`on_arrays` is the text of it, operation by operation. `Elementwise` does the same by one launch, of a `cupy.ElementwiseKernel`:
-gathers, the graph's CUDA C, puts.
+`Elementwise` does it by one launch of a `cupy.ElementwiseKernel`: gathers, the graph's CUDA C, puts.
 """
 import re
 from functools import cache
@@ -38,25 +37,6 @@ class At(NamedTuple):
     def shape(self):
         """Of the points."""
         return self.index.shape if self.index is not None else self.array.shape[self.row is not None:]
-
-
-def on_arrays(xp, graph, reads, writes=()):
-    """Evaluate a graph on arrays of the library xp, one operation after the other; arguments and result of `Elementwise`."""
-    def read(value):
-        if not isinstance(value, At):
-            return value
-        return value.entries if value.index is None else value.entries.reshape(-1)[value.index]
-    values = []
-    for op, first, *others in graph.nodes:
-        if op == "input":
-            values.append(read(reads[first]))
-        else:
-            values.append(first if op == "const" else getattr(xp, op)(*(values[i] for i in (first, *others))))
-    found = [values[i] for i in graph.outputs]
-    for target, value in zip(writes, found):
-        place, entries = (..., target.entries) if target.index is None else (target.index, target.entries.reshape(-1))
-        entries[place] = value if target.factor is None else entries[place] + target.factor * value
-    return None if writes else found
 
 
 @cache

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from . import xarray_accessor
-from .support.launched import processes
+from .support.mpi_processes import processes
 from .support.wording import choose
 from .version import __version__ as __version__
 

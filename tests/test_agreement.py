@@ -4,7 +4,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dgarray.run.agreement import digest
+from dgarray.run.rank_consistency import digest
 
 
 def scaled(x, factor):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dgarray import Acoustics, Advection, Grid, Hermite, Maxwell, NodalDG, backends, pec, rectangle
-from dgarray.bench.busy import remarks
 from dgarray.bench.compare import compare, read
 from dgarray.bench.cpu import PAPERS, Problem, bench, rounded, row, table
-from dgarray.bench.operations_hermite import of_the_paper
+from dgarray.bench.flops_hermite import of_the_paper
+from dgarray.bench.machine_load import remarks
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.stepping import Taylor

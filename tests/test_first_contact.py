@@ -13,9 +13,9 @@ from numba import config
 
 from dgarray import backends
 from dgarray.bench import first_contact as contact, gpu_probes, gpu_wheels
-from dgarray.bench.contact_steps import SANITIZED, STEPS, Step
-from dgarray.bench.contact_table import table
 from dgarray.bench.first_contact import FILE, exit_status, first_contact
+from dgarray.bench.first_contact_steps import SANITIZED, STEPS, Step
+from dgarray.bench.first_contact_table import table
 from dgarray.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -270,10 +270,10 @@ def test_what_a_question_raises_is_its_answer():
 
 
 SANITIZED_HERE = """from types import SimpleNamespace
-from dgarray.bench import contact_steps, gpu_probes
+from dgarray.bench import first_contact_steps, gpu_probes
 calls = []
 gpu_probes.cupy = lambda: SimpleNamespace(cuda=SimpleNamespace(set_allocator=calls.append))
-for file, words in contact_steps.SANITIZED.items():
+for file, words in first_contact_steps.SANITIZED.items():
     print(file, int(gpu_probes.first_tests(f"tests/{file}.py", words)))
 print(calls)"""
 

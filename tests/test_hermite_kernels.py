@@ -12,7 +12,7 @@ from dgarray.backends.cpu.hermite import layout as layouts
 from dgarray.backends.cpu.hermite.recursion import Recursion, size
 from dgarray.backends.cpu.hermite.series import Series
 from dgarray.bench import roofline
-from dgarray.bench.operations_hermite import of_the_paper
+from dgarray.bench.flops_hermite import of_the_paper
 from dgarray.bench.roofline import cost
 from dgarray.stepping import Taylor, step
 

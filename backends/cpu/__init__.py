@@ -14,7 +14,7 @@ from .dg.tensor import TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
 from .shared_loop import LoopList
-from .simd import flush
+from .simd import subnormals
 from .simd.reduce import all_finite
 
 __all__ = ["CpuBackend"]
@@ -24,7 +24,7 @@ class CpuBackend(ArrayBackend):
     """Fused, multi-threaded kernels where measurement shows a gain; everything else is the reference's."""
 
     kernels = "fused"
-    new_workers = staticmethod(flush.workers)
+    new_workers = staticmethod(subnormals.workers)
 
     def __init__(self, dtype, threads=None):
         super().__init__(np, dtype, "numpy", threads)

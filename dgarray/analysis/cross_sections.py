@@ -17,7 +17,7 @@ from ..support.wording import choose
 from .closed_surface import ClosedSurface
 from .farfield import variables_of
 from .mirror_images import sign_of
-from .record_use import check_surface, check_wave, check_wave_outside, known, place, refuse_windows, times_length
+from .record_checks import check_surface, check_wave, check_wave_outside, known, place, refuse_windows, times_length
 from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS
 from ..support.wording import choose
 from .closed_surface import ClosedSurface, check_fields
-from .record_use import UNITLESS, check_surface, medium_outside, times_length
+from .record_checks import UNITLESS, check_surface, medium_outside, times_length
 from .scattering_spheres import sphere_bistatic
 from .truncated_records import warn_of_rest
 

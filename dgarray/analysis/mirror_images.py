@@ -10,8 +10,8 @@ import xarray as xr
 from ..physics.laws.maxwell import FIELDS
 from ..spaces.surface import AXES
 from ..support.wording import choose
+from .record_checks import known, place, refuse_other_laws
 from .record_origin import MIRRORS, named
-from .record_use import known, place, refuse_other_laws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -24,8 +24,8 @@ from ..support.wording import choose
 from .closed_surface import RecordedSurface
 from .guide_modes import Mode, modes
 from .guide_sections import check_wall
+from .record_checks import known, place, refuse_layers
 from .record_origin import MIRRORS, closed_behind, named, walls_of
-from .record_use import known, place, refuse_layers
 from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:

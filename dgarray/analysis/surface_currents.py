@@ -11,7 +11,7 @@ from ..physics.laws.law import dot
 from ..physics.laws.maxwell import FIELDS, cross
 from ..physics.pointwise import at_points
 from .cross_sections import Transform
-from .record_use import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
+from .record_checks import UNITLESS, check_law, check_wave, medium_here, place, refuse_other_laws, refuse_windows
 from .truncated_records import warn_of_rest
 
 if TYPE_CHECKING:

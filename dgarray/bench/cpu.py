@@ -19,8 +19,8 @@ from ..stepping import LSRK54, RK4, SSP54, Taylor
 from ..support.array_memory import held
 from ..support.wording import choose
 from .attempts import Attempts, rounded
-from .busy import load, remarks
 from .machine import machine
+from .machine_load import load, remarks
 from .problem import Problem, SetsProblem, ceiling, of_case
 from .roofline import Cost, bound, ceilings, limit, of_the_paper
 from .tables import table
@@ -193,7 +193,7 @@ def bench(cases=None, quick=False, progress=None, rows=None, sizes=None, keep=No
     five evaluations (LSRK54), of Euler four (RK4), of Hermite two half-steps; one of finite volumes with splitting sweeps twice
     along each axis.
     Result: machine, ceilings, rows (see `row`) and, for the own list, ratios, memory and setup, numbers with six digits;
-    remarks: sentences on what disturbed the measurement, see `dgarray.bench.busy`;
+    remarks: sentences on what disturbed the measurement, see `dgarray.bench.machine_load`;
     failed: name, error and traceback of each part that raised an error, in place of what it would have measured.
     Raises ValueError for names in `rows` and `sizes` that do not exist."""
     if paper is not None:

@@ -20,7 +20,7 @@ from time import monotonic
 
 from ..backends import gpu
 from ..support.atomic_write import written
-from .contact_steps import ANY, STEPS, TOOLS
+from .first_contact_steps import ANY, STEPS, TOOLS
 from .gpu_wheels import PACKAGES, ROOT, missing
 
 BUDGET = 570                       # seconds of a call: on some machines a command may take ten minutes

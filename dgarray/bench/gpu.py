@@ -25,9 +25,9 @@ from . import cpu as host_rows
 from .attempts import Attempts, DeviceLost, rounded
 from .cpu import row
 from .device_problem import DeviceProblem, ceiling, measured
-from .families import FAMILIES, like
 from .machine import machine_with
 from .problem import Problem, of_case, usual
+from .variant_families import FAMILIES, like
 
 __all__ = ["bench"]
 

@@ -13,7 +13,7 @@ from ..methods.dg.stage_program import kind_of, stage
 from ..methods.dg.tensor_tables import TensorTables
 from ..program.costs import INDEX, Cost, costs, divided, means, passes_of
 from ..stepping import LSRK54
-from .roofline_grid import grid_counts
+from .roofline_finite_volume import grid_counts
 from .roofline_hermite import hermite_costs, paper_counts
 
 __all__ = ["bound", "ceilings", "cost", "of_the_paper", "roofline_line"]

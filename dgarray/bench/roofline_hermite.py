@@ -5,7 +5,7 @@ import numpy as np
 
 from ..methods.hermite.half_step_program import half_step
 from ..program.costs import Cost, costs, divided, means, passes_of
-from .operations_hermite import counts, of_the_paper
+from .flops_hermite import counts, of_the_paper
 
 TWO_KERNELS = [("interpolation", ("R", "left", "right")), ("evolution", "")]
 

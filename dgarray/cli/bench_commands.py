@@ -61,8 +61,8 @@ def run_bench(options):
 
 
 def run_first_contact(options):
-    from ..bench.contact_table import table
     from ..bench.first_contact import BUDGET, exit_status, first_contact
+    from ..bench.first_contact_table import table
     from ..run.arguments import check_positive
     others = [name for name in ("orders", "dtype", "json", "compare", "paper", "quick") if getattr(options, name)]
     given = [*options.cases, *(f"--{name}" for name in others), *["--backend"] * (options.backend != "numpy")]

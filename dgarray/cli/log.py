@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..support.launched import processes
+from ..support.mpi_processes import processes
 
 LOGGER = logging.getLogger("dgarray")          # of the whole package; progress goes there as well
 

@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager, redirect_stdout
 from functools import cache
 
-from ..support.launched import processes
+from ..support.mpi_processes import processes
 from ..support.wording import nearest
 from . import bench_commands, list_command, mesh_commands, output_commands, run_commands
 from .json_files import json_alone

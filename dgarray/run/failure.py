@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..output.layouts import dump, dump_suffixes
-from ..physics.admission import place_text, wrong_quantity, wrong_state
+from ..physics.inadmissible_states import place_text, wrong_quantity, wrong_state
 
 
 class SolutionError(RuntimeError):

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..backends.workers import Workers
 from ..methods.exchange import Messages
-from ..support.launched import processes
+from ..support.mpi_processes import processes
+from .deadlock import Standstill, calls
 from .signals import end_waiting
-from .standstill import Standstill, calls
 
 INSTALL = "pip install 'dgarray[mpi]'"
 PATIENCE = 2.0          # seconds in which all ranks fail, where they fail for the same reason

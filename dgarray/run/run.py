@@ -8,9 +8,9 @@ from math import inf
 
 import numpy as np
 
+from ..analysis.current_moments import warn_of_narrow
 from ..analysis.incident_waves import entering, passage, waves
 from ..analysis.probes import given_text
-from ..analysis.small_sources import warn_of_narrow
 from ..analysis.totals import totals_of_arrays
 from ..analysis.truncated_records import advice
 from ..output import store_of

@@ -22,7 +22,6 @@ from ..physics.laws.law import shown
 from ..support.html_table import table
 from ..support.keywords import Keywords
 from ..support.wording import choose
-from .agreement import agree, of_problem
 from .arguments import (
     check_callback,
     check_cfl,
@@ -46,6 +45,7 @@ from .linear_operator import linear_operator
 from .measured_memory import known, measured
 from .memory import check as check_memory
 from .provenance import provenance
+from .rank_consistency import agree, of_problem
 from .rank_part import backend_of_rank, check_ranks, own_part
 from .ranks import ranks as started_ranks
 from .report import report

@@ -6,7 +6,7 @@ from math import ceil, inf, isfinite
 import numpy as np
 
 from ..methods.local_rates import limit_of_step
-from ..physics.admission import place_text, wrong_state
+from ..physics.inadmissible_states import place_text, wrong_state
 from .decayed import Watch, decayed, end_of
 from .failure import Failure, SolutionError
 from .steady_state import SteadyState

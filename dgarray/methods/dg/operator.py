@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
-from ...physics.admission import not_admitted
+from ...physics.inadmissible_states import not_admitted
 from ...physics.trace import call
 from ...reference import cell_quadrature
 from ...reference.columns import multiply

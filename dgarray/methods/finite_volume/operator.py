@@ -1,7 +1,7 @@
 """The operator of finite volumes: one law on one grid, on a backend."""
 import numpy as np
 
-from ...physics.admission import not_admitted
+from ...physics.inadmissible_states import not_admitted
 from ...stepping import monotonicity_radius, real_limit
 from ..array_operator import ArrayOperator
 from ..operator import check_array
