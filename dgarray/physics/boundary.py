@@ -33,20 +33,16 @@ if TYPE_CHECKING:
     from .laws.law import Law
 
 
-class PEC(Named):
+class PEC(Named, name="pec"):
     """Perfect electric conductor, n x E = 0 and n . H = 0: E+ = -E- + 2 n (n . E-), H+ = H- - 2 n (n . H-)."""
-
-    __name__ = "pec"
 
     def __call__(self, q: Components, n: Components, law: Law) -> tuple:
         E, H = need(law, "fields", "pec", "Maxwell")(q)
         return law.state(turned(E, law.direction(n)), reflected(H, law.direction(n)))
 
 
-class PMC(Named):
+class PMC(Named, name="pmc"):
     """Perfect magnetic conductor, n x H = 0 and n . E = 0: E+ = E- - 2 n (n . E-), H+ = -H- + 2 n (n . H-)."""
-
-    __name__ = "pmc"
 
     def __call__(self, q: Components, n: Components, law: Law) -> tuple:
         E, H = need(law, "fields", "pmc", "Maxwell")(q)
@@ -65,12 +61,10 @@ def turned(v, n):
     return tuple(2 * normal * k - a for a, k in zip(v, n))
 
 
-class Wall(Named):
+class Wall(Named, name="wall"):
     """Rigid wall that slips, n . v = 0: velocity or momentum mirrored, m+ = m- - 2 (n . m-) n, all else as inside.
 
     Of MHD it conducts perfectly, n . B = 0: the field is mirrored, too."""
-
-    __name__ = "wall"
 
     def __call__(self, q: Components, n: Components, law: Law) -> tuple:
         return mirrored(q, n, law, "wall")
@@ -137,24 +131,21 @@ def mirrored(q, n, law, condition):
     return tuple(result)
 
 
-class PressureRelease(Named):
+class PressureRelease(Named, name="pressure_release"):
     """Pressure-release boundary of acoustics, p = 0, such as a water surface seen from below: it reflects everything.
 
     p+ = -p-,  v+ = -v- + 2 n (n . v-).  `absorbing` lets waves leave."""
-
-    __name__ = "pressure_release"
 
     def __call__(self, q: Components, n: Components, law: Law) -> tuple:
         acoustic(law, "pressure_release")
         return (-q[0], *turned(q[1:], n))
 
 
-class Absorbing(Named):
+class Absorbing(Named, name="absorbing"):
     """Characteristic boundary, nothing comes in: q+ = 0 in the upwind flux, exact for waves along the normal.
 
     For linear laws; a gas takes far_field."""
 
-    __name__ = "absorbing"
     flux = staticmethod(upwind)
 
     def __call__(self, q: Components, law: Law) -> tuple:
@@ -162,14 +153,12 @@ class Absorbing(Named):
         return tuple(0.0 * c for c in q)
 
 
-class Outflow(Named):
+class Outflow(Named, name="outflow"):
     """Free outflow: q+ = q-.  Right where everything leaves, such as a supersonic gas.
 
     Sound and electromagnetic waves go both ways: those that come in are fed by those that leave, and grow, so a run warns; take
     `absorbing`.  A shock that crosses such a side in a slower gas spoils the inside on every mesh that does not lie along it:
     give the states beside it by `far_field` or `prescribed`, or take a larger domain."""
-
-    __name__ = "outflow"
 
     def __call__(self, q: Components) -> Components:
         return q

@@ -59,10 +59,10 @@ class Formula(Keywords):
 class Named(Formula):
     """Base of the conditions without parameters. There is one of each class, which users give by its `__name__`."""
 
-    __name__: str
+    __name__ = property(lambda self: type(self).__name__)
 
-    def __init_subclass__(cls):
-        formula = cls.__call__
+    def __init_subclass__(cls, name):
+        cls.__name__, formula = name, cls.__call__
 
         @wraps(formula)
         def given_state(self, *args, **kwargs):

@@ -14,7 +14,7 @@ from ...gpu import poisons_context
 from .layout import WARP
 from .variant import Shape, candidates, default, shortlist
 from .variant_table import entry_for, keep, lookup, problem, read, setting, table_file
-from .variant_trials import STAGES, decided, prepared
+from .variant_trials import STAGES, kept, prepared
 
 ELEMENTS, VALUES = (60_000, 250_000), 8_000_000       # see `enough`
 SECONDS, FIRST_RUN = 10.0, 2.0        # of timing for one problem, without compiling: `dgarray tune`, a first run
@@ -110,12 +110,8 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None, each=No
         keep(device, tables, backend.dtype, entry_for(best, first[best], part.elements, len(first)))
         each(trial.variant, first[trial.variant])
     trials, why = prepared(backend, part, variants, say, look if each else lambda trial: None)
-    if not trials:
-        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    ranking, found = decided(trials, seconds, device, part.elements)
-    fastest, took = ranking[0]
-    say(f"{title}: {took:.3g} s a stage with {fastest}; kept in {keep(device, tables, backend.dtype, found)}")
-    return fastest, ranking
+    names = problem(tables), setting(tables, backend.dtype)
+    return kept(device, names, trials, why, seconds, part.elements, "stage", say)
 
 
 def enough(values):

@@ -9,7 +9,7 @@ from ....methods.dg.set_operations import SetOperations
 from ....stepping import Stage
 from ...gpu import poisons_context
 from .variant import Shape
-from .variant_table import entry_for, problem, setting
+from .variant_table import entry_for, keep_as, problem, setting
 
 TURNS, MOST = 3, 200          # turns of every variant in a round; most calls of a variant in a turn
 STAGES = 4                    # in a graph that is timed: it then runs much longer than its launch takes
@@ -42,28 +42,59 @@ def prepared(backend, part, variants, say, each=lambda trial: None):
     lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
     vars(part).update(lists)                 # computed once for all variants
     try:
-        check, states, trials, why = Check(backend, part), {}, [], None
-        for number, variant in enumerate(variants):
-            try:
-                operations = backend.operations(SetOperations, part, variant)
-                if variant.width not in states:
-                    states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
-                difference = check(operations, *states[variant.width])
-                if difference <= check.tolerance:
-                    trial = Trial(operations, states[variant.width], check.dt * 1e-6)
-                    each(trial)
-                    trials.append(trial)
-                    continue
-                why = f"its results differ by {difference:.1e} from those of the array kernels"
-                warnings.warn(f"the variant {variant} for {problem(part)}, {setting(part, backend.dtype)} is left out on "
-                              f"{backend.device.name}: {why}", stacklevel=4)
-            except Exception as error:          # compilers and drivers have exceptions of their own
-                why = why_left_out(error, variant, f"{problem(part)}, {setting(part, backend.dtype)}")
-            say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
-        return trials, why
+        check, states = Check(backend, part), {}
+
+        def attempt(variant):
+            operations = backend.operations(SetOperations, part, variant)
+            if variant.width not in states:
+                states[variant.width] = [operations.state(check.q), operations.zeros(), operations.zeros()]
+
+            def trial():
+                found = Trial(operations, states[variant.width], check.dt * 1e-6)
+                each(found)
+                return found
+            return check(operations, *states[variant.width]), trial
+        title = f"{problem(part)}, {setting(part, backend.dtype)}"
+        return working(backend.device, title, variants, attempt, check.tolerance, say)
     finally:
         for name in lists:
             del vars(part)[name]
+
+
+def working(device, title, variants, attempt, tolerance, say):
+    """(the trials of the variants that work, why the last of the others does not work).
+
+    attempt(variant) -> (largest difference of its results from those of the array kernels, function that makes its trial)
+    A variant is left out, with a line of `say`, if it does not compile or run, and, with a warning, if its results differ by
+    more than the tolerance.  Raises RuntimeError if one has made the device unusable for this process."""
+    trials, why = [], None
+    for number, variant in enumerate(variants):
+        try:
+            difference, trial = attempt(variant)
+            if difference <= tolerance:
+                trials.append(trial())
+                continue
+            why = f"its results differ by {difference:.1e} from those of the array kernels"
+            warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=4)
+        except Exception as error:          # compilers and drivers have exceptions of their own
+            why = why_left_out(error, variant, title)
+        say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
+    return trials, why
+
+
+def kept(device, names, trials, why, seconds, count, what, say):
+    """Time the trials and keep the fastest in the table: (variant, [(variant, seconds), fastest first]).
+
+    names: of problem and setting;  count: elements that the trials compute;  what: a trial computes, such as "stage"
+    Raises RuntimeError without a trial; why: no variant works."""
+    title = ", ".join(names)
+    if not trials:
+        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
+    best = race(trials, seconds, device.seconds)
+    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
+    file = keep_as(device, *names, entry_for(*ranking[0], count, len(ranking)))
+    say(f"{title}: {ranking[0][1]:.3g} s a {what} with {ranking[0][0]}; kept in {file}")
+    return ranking[0][0], ranking
 
 
 class Check:
@@ -106,15 +137,6 @@ def why_left_out(error, variant, title):
         raise RuntimeError(f"the variant {variant} for {title} has made the GPU unusable for this process ({why}); "
                            "DGARRAY_TUNE=0 turns tuning off") from error
     return why
-
-
-def decided(trials, seconds, device, count):
-    """Time the trials: ([(variant, seconds), fastest first], the table's entry for the fastest).
-
-    count: elements that the trials compute, for the entry"""
-    best = race(trials, seconds, device.seconds)
-    ranking = [(trial.variant, best[trial]) for trial in sorted(trials, key=best.get)]
-    return ranking, entry_for(*ranking[0], count, len(ranking))
 
 
 def race(trials, seconds, time_calls):

@@ -5,7 +5,6 @@
 
 with the seconds of a step, or of a stage where all axes are done at once, on so many cells.
 """
-import warnings
 
 import numpy as np
 
@@ -98,26 +97,12 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     variant_table.read(variant_table.table_file())
     bench = Bench(backend, tables)
     say(f"{title}: {len(variants)} variants on {tables.elements} cells")
-    trials, why = [], None
-    for number, variant in enumerate(variants):
-        try:
-            trial = Trial(bench, backend.operations(Sweeps, tables, variant))
-            difference = bench.difference(trial)
-            if difference <= bench.tolerance:
-                trials.append(trial)
-                continue
-            why = f"its results differ by {difference:.1e} from those of the array kernels"
-            warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
-        except Exception as error:          # compilers and drivers have exceptions of their own
-            why = variant_trials.why_left_out(error, variant, title)
-        say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
-    if not trials:
-        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    ranking, found = variant_trials.decided(trials, seconds, device, tables.elements)
-    fastest, took = ranking[0]
-    say(f"{title}: {took:.3g} s a {'step' if tables.split else 'stage'} with {fastest}; kept in "
-        f"{variant_table.keep_as(device, *names, found)}")
-    return fastest, ranking
+
+    def attempt(variant):
+        trial = Trial(bench, backend.operations(Sweeps, tables, variant))
+        return bench.difference(trial), lambda: trial
+    trials, why = variant_trials.working(device, title, variants, attempt, bench.tolerance, say)
+    return variant_trials.kept(device, names, trials, why, seconds, tables.elements, "step" if tables.split else "stage", say)
 
 
 class Bench:

@@ -92,25 +92,12 @@ def tune(backend, tables, variants=None, seconds=SECONDS, progress=None):
     variant_table.read(variant_table.table_file())
     bench = Bench(backend, tables)
     say(f"{title}: {len(variants)} variants on {bench.targets} targets")
-    trials, why = [], None
-    for number, variant in enumerate(variants):
-        try:
-            trial = Trial(bench, backend.operations(HalfSteps, tables, variant))
-            difference = bench.difference(trial.operations)
-            if difference <= bench.tolerance:
-                trials.append(trial)
-                continue
-            why = f"its results differ by {difference:.1e} from those of the array kernels"
-            warnings.warn(f"the variant {variant} for {title} is left out on {device.name}: {why}", stacklevel=3)
-        except Exception as error:          # compilers and drivers have exceptions of their own
-            why = variant_trials.why_left_out(error, variant, title)
-        say(f"variant {number + 1} of {len(variants)} is left out ({variant}): {why}")
-    if not trials:
-        raise RuntimeError(f"no variant of the kernels of {title} works on {device.name}: {why}")
-    ranking, found = variant_trials.decided(trials, seconds, device, bench.targets)
-    fastest, took = ranking[0]
-    say(f"{title}: {took:.3g} s a half-step with {fastest}; kept in {variant_table.keep_as(device, *names, found)}")
-    return fastest, ranking
+
+    def attempt(variant):
+        trial = Trial(bench, backend.operations(HalfSteps, tables, variant))
+        return bench.difference(trial.operations), lambda: trial
+    trials, why = variant_trials.working(device, title, variants, attempt, bench.tolerance, say)
+    return variant_trials.kept(device, names, trials, why, seconds, bench.targets, "half-step", say)
 
 
 class Bench:

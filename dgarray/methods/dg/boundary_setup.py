@@ -120,11 +120,8 @@ def on_part(groups, cells):
 
 @dataclass(frozen=True, eq=False)
 class NumbersOnPart:
-    """The numbers of the faces of a part of a mesh, {name: (face,)}, from those of the whole mesh: `of_faces` of a condition.
-
-    names     of the numbers
-    cells     numbers in the whole mesh of the part's cells
-    rows      the faces (count, 2: cell, local face) in the whole mesh that have `numbers`"""
+    """The numbers of a condition's faces on a part of a mesh; rows: the faces (count, 2) with `numbers`, cells: of the part,
+    both as the whole mesh counts."""
 
     names: tuple
     cells: np.ndarray
