@@ -22,6 +22,15 @@ def kind_of(name):
     return LAGRANGE.get(name, found and found[1])
 
 
+def can_be_cut(name, count):
+    """Whether `read_mesh` cuts cells of a meshio type with so many nodes."""
+    try:
+        order_of_cells(name, count)
+    except MeshError:
+        return False
+    return True
+
+
 def order_of_cells(name, count):
     """The order of cells of a meshio type with so many nodes. Raises MeshError for those that cannot be cut."""
     kind = kind_of(name)
