@@ -17,10 +17,11 @@ class Recipe:
     variant       which kernels compute, where there are several; else None
     in_place      whether a stage may write the state that it reads
     check_every   steps between two checks of the state; more than one where a check waits for a device
+    checks        whether `checking` gives a check, so that a step includes it
     dt, stage_times   the clock: the time step, and the times of a step's stages and of its end, which operations read
     `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
-    work, fused, variant, check_every, in_place = (), frozenset(), None, 1, False
+    work, fused, variant, check_every, checks, in_place = (), frozenset(), None, 1, False, False
     dt, stage_times = 0.0, (0.0,)
 
     @cached_property

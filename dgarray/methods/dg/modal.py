@@ -12,7 +12,7 @@ from .curved_tables import CurvedModalTables
 from .joins import JOIN
 from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
-from .operator import ModalOperator
+from .set_operator import ModalSetOperator
 from .sets import bent
 from .tables import ModalTables
 
@@ -52,7 +52,7 @@ class ModalDG(DG):
     indicator: str | None = None
     positivity: bool | str = False
     surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
-    shapes = SIMPLICES
+    shapes, set_operator = SIMPLICES, ModalSetOperator
 
     def __post_init__(self):
         check_orders(self, range(7))
@@ -87,7 +87,3 @@ class ModalDG(DG):
         tables = kind(*given, self.quadrature, self.limiting)
         tables.surface = self.surface
         return tables
-
-    def operator_of_set(self, problem, backend):
-        """The `ModalOperator` of a problem on a backend."""
-        return ModalOperator(problem, self, self.tables(problem), backend)

@@ -5,6 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..check import Check
+from ..operation import of_sets
 from ..step_operations import Recipe
 from . import stage_program
 from .array_stages import ArrayStages
@@ -14,12 +16,106 @@ from .tensor_form import TensorForm
 from .weak_form import WeakForm
 
 
-class SetOperations(DGArrays, Recipe):
+class StagesOfSets(Recipe):
+    """What operations of one set and of several have in common: stages of all of them.
+
+    all_stages   makes the operations of these, such as `ArrayStages`
+    by_set(given), whole(found)   {set: part} of a state, a register or None, and back"""
+
+    @property
+    def kernels(self):
+        """What computes the largest part of a step, "fused" or "array"."""
+        return "fused" if self.work[0] in self.fused else "array"
+
+    @property
+    def copies(self):
+        """The `Copies` of other parts' elements, on a part of a mesh."""
+        return self.all_stages.copies
+
+    def rhs(self, q, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
+        return self.whole(self.all_stages.rhs(self.by_set(q), t))
+
+    def stage(self, q, out, k, q0, t, dt, row):
+        self.set_clock(dt, [t])
+        self.backend.perform(self.stage_operations(q, out, k, q0, row))
+
+    def stage_operations(self, q, out, k, q0, row, number=0):
+        """The operations of one Runge-Kutta stage: `update_operations`, then `out` is limited.  `out` may not be `q`."""
+        return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
+
+    def update_operations(self, q, out, k, q0, row, number=0):
+        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + u q0 + w dt r and
+        out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
+        given = [self.by_set(each) for each in (q, out, k, q0)]
+        return self.all_stages.update_operations({name: tuple(each[name] for each in given) for name in given[0]}, row, number)
+
+    def limit_operations(self, out):
+        """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
+        return self.all_stages.limit_operations(self.by_set(out))
+
+    def limit(self, q):
+        """Limit the state q in place, if the method has a limiter."""
+        self.performed("limit", (q,), lambda: (self.limit_operations(q), lambda: None))
+
+
+class SeveralSets(StagesOfSets):
+    """The operations of several sets that make each stage together; a state is {set: state}."""
+
+    def __init__(self, all_stages):
+        self.all_stages, self.backend, self.sets = all_stages, all_stages.backend, all_stages.operations
+        self.in_place, self.checks = (all(getattr(each, name) for each in self.sets.values()) for name in ("in_place", "checks"))
+
+    def by_set(self, given):
+        return dict.fromkeys(self.sets) if given is None else given
+
+    def whole(self, found):
+        return found
+
+    @property
+    def work(self):
+        return list(dict.fromkeys(part for each in self.sets.values() for part in each.work))
+
+    @property
+    def array_expressions(self):
+        return list(dict.fromkeys(part for each in self.sets.values() for part in each.array_expressions))
+
+    @property
+    def kernels(self):
+        return min(each.kernels for each in self.sets.values())          # "array" where one set has none
+
+    def kernel_texts(self, stepper):
+        return {f"{name}: {what}": text for name, each in self.sets.items()
+                for what, text in each.kernel_texts(stepper).items()}
+
+    def set_clock(self, dt, times):
+        for each in self.sets.values():
+            each.set_clock(dt, times)
+
+    def checking(self, q, number, exponent):
+        """As of `Recipe`; exponents and rates are those of each set."""
+        found = [each.checking(q[name], number, one) for (name, each), one in zip(
+            self.sets.items(), exponent or (0,) * len(self.sets))]
+
+        def check():
+            checks = [result() for _, result in found]
+            return Check(all(each.finite for each in checks), all(each.admissible for each in checks),
+                         *((tuple(each.rate for each in checks), exponent) if exponent else ()))
+        return of_sets({name: operations for name, (operations, _) in zip(self.sets, found)}), check
+
+    def filter(self, q):
+        """Filter the states of the sets whose method has a filter, in place."""
+        for name, each in self.sets.items():
+            if each.tables.filter is not None:
+                each.filter(q[name])
+
+
+class SetOperations(DGArrays, StagesOfSets):
     """The operations of a set of elements that are alike.
 
     stages   the class that makes the stages of several sets, or of one, from their operations
     captures_shocks   whether elements have a share of finite volumes
-    alone    the stages of this set alone, with the joins between its own elements"""
+    all_stages   the stages of this set alone, with the joins between its own elements"""
 
     stages, captures_shocks = ArrayStages, False
 
@@ -28,8 +124,14 @@ class SetOperations(DGArrays, Recipe):
         return form_of(self.tables)(trace, self.tables, name)
 
     @cached_property
-    def alone(self):
+    def all_stages(self):
         return self.stages({None: self})
+
+    def by_set(self, given):
+        return {None: given}
+
+    def whole(self, found):
+        return found[None]
 
     @cached_property
     def constants(self):
@@ -46,40 +148,6 @@ class SetOperations(DGArrays, Recipe):
             program = getattr(stage_program, name)({"": self.recipe}, *options)
             self._interpreters[name, *options] = self.backend.interpreter(program, self.constants)
         return self._interpreters[name, *options]
-
-    @property
-    def copies(self):
-        """The `Copies` of other parts' elements, on a part of a mesh."""
-        return self.alone.copies
-
-    def copies_operations(self, q):
-        """The operations that renew the copies of other parts' elements in a state."""
-        return self.alone.copies_operations({None: q})
-
-    def rhs(self, q, t):
-        """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
-        return self.alone.rhs({None: q}, t)[None]
-
-    def stage(self, q, out, k, q0, t, dt, row):
-        self.set_clock(dt, [t])
-        self.backend.perform(self.stage_operations(q, out, k, q0, row))
-
-    def stage_operations(self, q, out, k, q0, row, number=0):
-        """The operations of one Runge-Kutta stage: `update_operations`, then `out` is limited.  `out` may not be `q`."""
-        return [*self.update_operations(q, out, k, q0, row, number), *self.limit_operations(out)]
-
-    def update_operations(self, q, out, k, q0, row, number=0):
-        """The operations that compute r = dq/dt at (q, t), then k = A k + v q + u q0 + w dt r and
-        out = alpha q0 + beta q + B k + C dt r, see `dgarray.stepping.Stage`."""
-        return self.alone.update_operations({None: (q, out, k, q0)}, row, number)
-
-    def limit_operations(self, out):
-        """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        return [] if self.tables.limits is None else self.alone.limit_operations({None: out})
-
-    def limit(self, q):
-        """Limit the state q (variable, row, element) in place, if the method has a limiter."""
-        self.backend.perform(self.limit_operations(q))
 
     def troubled(self, q):
         """Where the state is not smooth to the limiter's indicator, truth values (own element,)."""
@@ -151,4 +219,4 @@ class TensorOperations(SetOperations):
 
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state, by array expressions."""
-        return self.alone.arrays.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
+        return self.all_stages.arrays.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
