@@ -310,7 +310,7 @@ class DGOperator(SetsState):
         if not np.isfinite(rates).all():
             return np.nan
         backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
-        if count < len(rates):          # the elements alone that limit the step, with a zero exterior state where they are cut out
+        if count < len(rates):          # only elements that limit the step, with a zero exterior state where they are cut out
             cells = limiting_part(problem.mesh, rates, count, [each.cells for each in sets])
             given = problem.boundary if isinstance(problem.boundary, dict) else {"default": problem.boundary}
             given = {name: condition for name, condition in given.items() if condition is not None}

@@ -16,7 +16,7 @@ from .tensor_form import TensorForm
 from .weak_form import WeakForm
 
 
-class StagesOfSets(Recipe):
+class StagesOfSets:
     """What operations of one set and of several have in common: stages of all of them.
 
     all_stages   makes the operations of these, such as `ArrayStages`
@@ -59,12 +59,13 @@ class StagesOfSets(Recipe):
         self.performed("limit", (q,), lambda: (self.limit_operations(q), lambda: None))
 
 
-class SeveralSets(StagesOfSets):
+class SeveralSets(StagesOfSets, Recipe):
     """The operations of several sets that make each stage together; a state is {set: state}."""
 
     def __init__(self, all_stages):
         self.all_stages, self.backend, self.sets = all_stages, all_stages.backend, all_stages.operations
-        self.in_place, self.checks = (all(getattr(each, name) for each in self.sets.values()) for name in ("in_place", "checks"))
+        self.in_place = all(each.in_place for each in self.sets.values())
+        self.checks = all(each.checks for each in self.sets.values())
 
     def by_set(self, given):
         return dict.fromkeys(self.sets) if given is None else given
@@ -110,7 +111,7 @@ class SeveralSets(StagesOfSets):
                 each.filter(q[name])
 
 
-class SetOperations(DGArrays, StagesOfSets):
+class SetOperations(DGArrays, StagesOfSets, Recipe):
     """The operations of a set of elements that are alike.
 
     stages   the class that makes the stages of several sets, or of one, from their operations
