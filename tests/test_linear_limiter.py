@@ -109,7 +109,7 @@ def test_averages_stay_and_values_at_vertices_are_within_those_around(name, meth
 
 def at_mortars(operator, q):
     """The states (variable, ...) at the points of all mortars, both sides, as the fluxes there see them."""
-    stages = operator.operations.all_stages.arrays
+    stages = operator.operations.all_stages
     sets, outputs = Sets(stages.forms), {}
     for number, mortars in enumerate(stages.lists):
         forms = [list(sets.forms.values())[side] for side in mortars.join.sets]

@@ -8,7 +8,6 @@ import numpy as np
 from ..check import Check
 from ..operation import of_sets
 from ..step_operations import Recipe
-from . import stage_program
 from .array_stages import ArrayStages
 from .arrays import DGArrays
 from .curved_form import CurvedForm
@@ -140,28 +139,23 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
         return {}
 
     @cached_property
-    def _interpreters(self):
-        return {}
-
-    def interpreted(self, name, *options):
-        """The `Interpreter` of a program of this set alone, a function of `stage_program`."""
-        if (name, *options) not in self._interpreters:
-            program = getattr(stage_program, name)({"": self.recipe}, *options)
-            self._interpreters[name, *options] = self.backend.interpreter(program, self.constants)
-        return self._interpreters[name, *options]
+    def own_programs(self):
+        """`ArrayStages` of this set without joins."""
+        return ArrayStages({None: self})
 
     def troubled(self, q):
         """Where the state is not smooth to the limiter's indicator, truth values (own element,)."""
-        return self.interpreted("troubled", self.backend.dtype).run({"q": self.as_array(q)})["rough"] > 0
+        return self.own_programs.interpreter("troubled", self.backend.dtype).run({"q": self.as_array(q)})["rough"] > 0
 
     def filter(self, q):
         """Filter the state q (variable, node, element) in place; only for a method that has a filter."""
-        self.interpreted("filtered").run({"q": q}, {"q": q})
+        self.own_programs.interpreter("filtered").run({"q": q}, {"q": q})
 
     def rate(self, q, t, exponent=1.0):
         """The largest wave rate, 1 / time, see `WeakForm.rate`; nan if a rate is not finite."""
         with np.errstate(invalid="ignore", over="ignore"):
-            rate = self.backend.largest(self.interpreted("rate", exponent).run({"q": self.as_array(q), "t": t})["rate"])
+            rates = self.own_programs.interpreter("rate", exponent).run({"q": self.as_array(q), "t": t})["rate"]
+        rate = self.backend.largest(rates)
         return rate if 0 <= rate < np.inf else np.nan
 
     def finite(self, q):
@@ -174,7 +168,7 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
 
     def admissible(self, q, t):
         """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
-        found = self.interpreted("admissible").run({"q": self.as_array(q), "t": t})
+        found = self.own_programs.interpreter("admissible").run({"q": self.as_array(q), "t": t})
         values = [found[name] for name in ("inside", "faces") if name in found]
         return self.xp.concatenate(values) > 0
 
@@ -220,4 +214,4 @@ class TensorOperations(SetOperations):
 
     def shares(self, q):
         """The share of finite volumes in each element, (element,), at a state, by array expressions."""
-        return self.all_stages.arrays.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
+        return self.all_stages.interpreter("shares").run({"q": self.as_array(q), "t": 0.0})["share"]
