@@ -67,6 +67,7 @@ class DGOperator(SetsState):
         if not self.alike or self.law.admissible is not None:
             self.check_every = 1
         self._filters = any(each.filter is not None for each in self.set_tables.values())
+        self._decisive = None       # what `decisive` says; a cached property would let threads wait for one another
         self._limits = {}           # {stepper: what `limits` says}
         self._steps = {}            # {stepper: largest stable step}, where wave speeds do not change
         self._checks = {}           # {stepper: what `check_on_the_way` says}
@@ -184,20 +185,22 @@ class DGOperator(SetsState):
             self.operations.limit(state)
         return state
 
-    @cached_property
+    @property
     def decisive(self):
         """(Whether wave speeds depend on the state, and on time; whether a law does not admit every state; whether a step
         cannot include the check of its end), of any set, on all parts of a mesh, which so decide alike.
 
         It cannot where kernels have none, admissibility depends on time, or a filter changes the state after the last stage."""
-        found = []
-        for each in self.operators.values():
-            tables, functions = each.tables, each.tables.functions
-            admits, speed = tables.law.admissible is not None, functions.wave_speed
-            late = tables.filter is not None or admits and functions.admissible.depends_on("t")
-            found.append((speed.depends_on("q"), speed.depends_on("t"), admits, late or not each.operations.checks))
-        found = np.any(found, axis=0)
-        return tuple((found if self.messages is None else self.messages.largest(found)).tolist())
+        if self._decisive is None:
+            found = []
+            for each in self.operators.values():
+                tables, functions = each.tables, each.tables.functions
+                admits, speed = tables.law.admissible is not None, functions.wave_speed
+                late = tables.filter is not None or admits and functions.admissible.depends_on("t")
+                found.append((speed.depends_on("q"), speed.depends_on("t"), admits, late or not each.operations.checks))
+            found = np.any(found, axis=0)
+            self._decisive = (found if self.messages is None else self.messages.largest(found)).tolist()
+        return self._decisive
 
     @property
     def check_on_the_way(self):
