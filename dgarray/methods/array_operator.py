@@ -21,6 +21,10 @@ class SteppedOperator(Operator):
         return self.operations.work
 
     @property
+    def kernels(self):
+        return "fused" if self.operations.work[0] in self.operations.fused else "array"
+
+    @property
     def array_expressions(self):
         return self.operations.array_expressions
 
@@ -94,10 +98,6 @@ class ArrayOperator(SteppedOperator):
     @property
     def coefficients(self):
         return list(self.tables.parameters.values())
-
-    @property
-    def kernels(self):
-        return "fused" if self.operations.work[0] in self.operations.fused else "array"
 
     def holdings(self):
         return [("", "state and registers", [self._others, self._k]), ("", "geometry and parameters", [self.mesh, self.tables]),

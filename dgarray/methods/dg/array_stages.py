@@ -70,8 +70,6 @@ class ArrayStages:
         """The operations that limit new states, {name of a set: q}, in place; where a limiter looks at neighbours, copies of
         some are renewed before."""
         tables, arrays = [each.tables for each in self.operations.values()], self.named("q", states)
-        if all(each.limits is None for each in tables):
-            return []
         tasks = self.interpreter("limit", self.backend.dtype).tasks(arrays, arrays, dict)
         copies = self.copies_operations(states) if tables[0].limiting.limiter else []
         return [*copies, *self.named_tasks(tasks, "limiter: ")]

@@ -122,7 +122,8 @@ class DGOperator(SetsState):
 
     @property
     def kernels(self):
-        return self.operations.kernels
+        every = [each.operations for each in self.operators.values()]
+        return "fused" if all(each.work[0] in each.fused for each in every) else "array"
 
     def report(self):
         if list(self.zones) == [None]:
@@ -246,6 +247,8 @@ class DGOperator(SetsState):
         if by_state or by_time:
             return self._step_of_table(state, t, stepper)
         if stepper.name not in self._steps:
+            for each in self.sets:
+                check_stepper(each.method.order, stepper)
             search = self._step_of_spectrum
             step = search(stepper) if self.messages is None else self.messages.once(search, stepper)
             self._steps[stepper.name] = step if step > 0 else self._step_of_table(state, t, stepper)
@@ -254,8 +257,6 @@ class DGOperator(SetsState):
     def limits(self, stepper):
         """(factor, exponent, rate of what is damped) of each set, see `_rate_of_step`."""
         if stepper.name not in self._limits:
-            for each in self.sets:
-                check_stepper(each.method.order, stepper)
             self._limits[stepper.name] = [(*each.limit(stepper), each.damping / real_limit(stepper))
                                           for each in self.set_tables.values()]
         return self._limits[stepper.name]

@@ -22,14 +22,13 @@ class StagesOfSets:
     by_set(given), whole(found)   {set: part} of a state, a register or None, and back"""
 
     @property
-    def kernels(self):
-        """What computes the largest part of a step, "fused" or "array"."""
-        return "fused" if self.work[0] in self.fused else "array"
-
-    @property
     def copies(self):
         """The `Copies` of other parts' elements, on a part of a mesh."""
         return self.all_stages.copies
+
+    def copies_operations(self, q):
+        """The operations that renew the copies of other parts' elements in a state."""
+        return self.all_stages.copies_operations(self.by_set(q))
 
     def rhs(self, q, t):
         """dq/dt = (-div F + L (F.n - F*) + s) / C; 0 at copies of other parts' elements."""
@@ -51,7 +50,8 @@ class StagesOfSets:
 
     def limit_operations(self, out):
         """The operations that limit a new state; where the limiter looks at neighbours, copies of some are renewed before."""
-        return self.all_stages.limit_operations(self.by_set(out))
+        limits = [each.tables.limits for each in self.all_stages.operations.values()]
+        return [] if limits.count(None) == len(limits) else self.all_stages.limit_operations(self.by_set(out))
 
     def limit(self, q):
         """Limit the state q in place, if the method has a limiter."""
@@ -79,10 +79,6 @@ class SeveralSets(StagesOfSets, Recipe):
     @property
     def array_expressions(self):
         return list(dict.fromkeys(part for each in self.sets.values() for part in each.array_expressions))
-
-    @property
-    def kernels(self):
-        return min(each.kernels for each in self.sets.values())          # "array" where one set has none
 
     def kernel_texts(self, stepper):
         return {f"{name}: {what}": text for name, each in self.sets.items()
