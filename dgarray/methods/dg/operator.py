@@ -346,10 +346,6 @@ class DGOperator(SetsState):
         found = self._each(lambda o, q: o.check(q, t), self.by_set(state)).values()
         return Check(all(each.finite for each in found), all(each.admissible for each in found))
 
-    def finite(self, state):
-        """Whether every value of the state is finite."""
-        return all(self._each(lambda o, q: o.operations.finite(q), self.by_set(state)).values())
-
     def not_finite(self, arrays):
         return self._in_mesh(lambda o, q: o.not_finite(q), self.split(arrays))
 

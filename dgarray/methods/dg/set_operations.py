@@ -158,10 +158,6 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
         """Whether every value of the state is finite."""
         return self.backend.finite(self.own(q))
 
-    def sound(self, q, t):
-        """Whether every value of the state is finite and, if the law has `admissible`, admissible."""
-        return self.finite(q) and (self.tables.law.admissible is None or self.all_admissible(q, t))
-
     def admissible(self, q, t):
         """Where the law admits the state: truth values (node, own element), for modal DG at the points of volume and faces."""
         found = self.own_programs.interpreter("admissible").run({"q": self.as_array(q), "t": t})
@@ -174,7 +170,7 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
 
     def change(self, q, p):
         """Largest |q - p| and largest |q| of every variable, (2, variable), on the host."""
-        return self._largest((q[:, :, part], p[:, :, part]) for part in self.blocks(self.tables.owned, q.shape[1]))
+        return self._largest((q[:, :, part], p[:, :, part]) for part in self.backend.pieces(self.tables.owned, q.shape[1]))
 
     def _largest(self, parts, axes=(1, 2)):
         """Largest |q - p| and largest |q| over `axes`, from pairs (q, p) of parts of two states; see `change`."""
