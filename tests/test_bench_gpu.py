@@ -261,7 +261,8 @@ def test_parts_of_every_variant_are_timed(device):
         backend = CudaBackend("float32", device)
         found = NodalCuda(backend, tables, variant)
         operator = SimpleNamespace(method=NodalDG(1), backend=backend, tables=tables, shape=(6, 4, 6), operations=found,
-                                   state=found.state, zeros=found.zeros, stage=found.stage, kernels="fused", program=None)
+                                   state=found.state, zeros=found.zeros, stage=found.stage, kernels="fused", program=None,
+                                   dofs=144, unknowns={"q": (6, 4, 6)}, from_list=lambda arrays: arrays[0])
         problem = bench_gpu.DeviceProblem(operator, device)
         names = [o.name for o in problem.counts()]
         assert names == list(problem.parts(0))

@@ -64,23 +64,18 @@ def limited(operator, states):
     backend = ArrayBackend(np, "float64", "numpy")
     operator = operator.on(backend)
     state = operator.state(states)
-    limits = operator if isinstance(state, dict) else operator.operations
-    backend.perform(limits.limit_operations(state))
+    operator.operations.limit(state)
     return operator.host(state)
 
 
 def parts(operator, arrays):
     """[(tables of a set, its plain state)]"""
-    if not hasattr(operator, "operators"):
-        return [(operator.tables, arrays)]
     return [(operator.operators[name].tables, q) for name, q in operator.split(arrays).items()]
 
 
 def unlimited(operator, f):
     """The plain state of f(x) before it is limited."""
-    if not hasattr(operator, "operators"):
-        return operator.projected(f)
-    return operator.merged({name: each.projected(f) for name, each in operator.operators.items()})
+    return operator.merged(operator.by_set(operator.projected(f)))
 
 
 def rough(operator):
@@ -114,7 +109,7 @@ def test_averages_stay_and_values_at_vertices_are_within_those_around(name, meth
 
 def at_mortars(operator, q):
     """The states (variable, ...) at the points of all mortars, both sides, as the fluxes there see them."""
-    stages = (operator.all_stages if hasattr(operator, "all_stages") else operator.operations.alone).arrays
+    stages = operator.operations.all_stages
     sets, outputs = Sets(stages.forms), {}
     for number, mortars in enumerate(stages.lists):
         forms = [list(sets.forms.values())[side] for side in mortars.join.sets]
@@ -151,7 +146,7 @@ def test_density_and_pressure_are_positive_at_all_points(kernels, name, method):
         return law.conservative(tuple(np.where(x[0] > mesh.points[:, 0].mean(), 1 + 0.01 * each, each) for each in numbers))
     before = unlimited(operator, start)
     state = operator.state(before)
-    operator.backend.perform((operator if isinstance(state, dict) else operator.operations).limit_operations(state))
+    operator.operations.limit(state)
     arrays = operator.on(ArrayBackend(np, "float64", "numpy"))
 
     def is_positive(q):
@@ -175,9 +170,9 @@ def test_a_filter_leaves_states_positive(name):
         return dg.Euler(2).conservative((1.0 + 0 * x[0], 0.0, 0.0, np.where(np.sin(7 * x[0] + 5 * x[1]) < 0, 1e-3, 1.0)))
     operator = simulation(MESHES[name](), dg.NodalDG(3, filter=smoothing, positivity=True), start).operator
     state = operator.state(operator.project(start))
-    states, alone = (state, operator.operators) if isinstance(state, dict) else ({None: state}, {None: operator})
+    states = operator.by_set(state)
     filtered = {key: q.copy() for key, q in states.items()}
-    for key, each in alone.items():
+    for key, each in operator.operators.items():
         each.operations.filter(filtered[key])
     assert any((operator.law.pressure(q) <= 0).any() for q in filtered.values())
     operator.filtered(state)

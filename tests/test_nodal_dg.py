@@ -295,16 +295,16 @@ def test_a_value_that_is_not_finite_stops_the_run(tmp_path):
 def test_the_finite_check_sees_every_value_but_the_filled_up_lanes(kernels):
     operator = dg.NodalDG(2).discretise(box_of(2), dg.Maxwell(2), dg.pec, backends.get("numpy", kernels))
     q = np.zeros(operator.shape)
-    assert operator.finite(operator.state(q))
+    assert operator.operations.finite(operator.state(q))
     for place in ((0, 0, 0), (2, 5, operator.shape[2] - 1), (1, 3, 20)):
         for value in (np.nan, np.inf):
             bad = q.copy()
             bad[place] = value
-            assert not operator.finite(operator.state(bad))
+            assert not operator.operations.finite(operator.state(bad))
     if kernels == "fused":
         state = operator.state(q)
         state[-1] = np.nan                          # a lane beyond the last element
-        assert operator.finite(state)
+        assert operator.operations.finite(state)
 
 
 class TwoWay(dg.Law):

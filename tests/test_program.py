@@ -183,7 +183,7 @@ def sound(method, mesh, **options):
 
 def test_a_listing_reads_as_the_weak_form():
     operator = sound(dg.NodalDG(2), dg.rectangle(cells=2), backend="numpy").operator
-    text = "\n".join(listing(operator.operations.alone.program("stage", kind_of(RK4.stages[1]))))
+    text = "\n".join(listing(operator.program("stage", kind_of(RK4.stages[1]))))
     for line in ("faces 0 (8)", "F.n - F*            = numerical flux(l=q[nodes, faces 0 left], r=q[nodes, faces 0 right]",
                  "-div F              = -D @ F(q).grad r", "L (F.n - F*)        = L @ fluxes of faces"):
         assert line in text

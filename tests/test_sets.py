@@ -163,8 +163,9 @@ def energy_rate(sim):
     operator, random = sim.operator, np.random.default_rng(0)
     state = operator.state(operator.project(lambda x: tuple(random.standard_normal(x[0].shape) for _ in sim.law.variables)))
     change = energy = 0.0
-    for (_, each, q, _), (_, _, r, _) in zip(operator.in_zones(state), operator.in_zones(operator.rhs(state, 0.0))):
-        q, r = (each.nodal(each.host(values)) for values in (q, r))
+    states = state, operator.rhs(state, 0.0)
+    for (_, each, q, _), (_, _, r, _) in zip(*(operator.in_zones(operator.host(values)) for values in states)):
+        q, r = each.nodal(q), each.nodal(r)
         for part in each.space.parts(extra=0):
             for u, v in zip(part.values(q), part.values(r)):
                 change, energy = change + part.integrate(u * v), energy + part.integrate(u * u)

@@ -59,7 +59,7 @@ def test_a_step_checks_the_new_state(name):
         assert operator.operations.tiles > 2 * operator.operations.piece
         states, k = arrays(operator, stepper, q)
         for number in range(3):
-            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator.limit(stepper)[1])
+            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator.tables.limit(stepper)[1])
         results.append((operator.host(states[0]), seen))
     states, k = arrays(operator, stepper, q)
     for number in range(3):
@@ -70,7 +70,9 @@ def test_a_step_checks_the_new_state(name):
     for found, seen in results:
         assert np.isfinite(found).all() and np.array_equal(found, expected)
         assert seen == operator.operations.check(states[0], 0.0, seen.exponent) and seen.sound
-        assert operator.max_dt(states[0], 0.0, stepper, seen) == operator.max_dt(states[0], 0.0, stepper)
+        operator.stepper = stepper
+        new, check = operator.advance_checked(operator.state(q), 0.0, dt)
+        assert check.sound and operator.largest_step(new, dt, check) == operator.max_dt(new, dt, stepper)
         assert abs(reference.operations.rate(reference.state(found), 0.0, seen.exponent) - seen.rate) < (
             40 * np.finfo(dtype).eps * seen.rate)
 
@@ -109,13 +111,13 @@ def test_steps_are_those_of_the_state(monkeypatch):
     seen, faster = loop.check, operator.host(loop.state)
     faster[3] *= 2
     loop.set(faster)
-    assert loop.check is None and loop.largest_step() == true_step(0.3) < 0.95 * 0.3 * operator.max_dt(
-        None, 0.0, stepping.RK4, seen)
+    assert loop.check is None and loop.largest_step() == true_step(0.3) < 0.95 * 0.3 * operator.largest_step(
+        None, 0.0, seen)
     loop.advance(1.0)
     assert loop.check is not None
     loop.from_copy()
     assert loop.check is None and loop.largest_step() == true_step(0.3)
-    assert operator.max_dt(loop.state, 0.0, stepping.RK4, seen._replace(exponent=3.3)) == true_step(1.0)
+    assert operator.largest_step(loop.state, 0.0, seen._replace(rate=None)) == true_step(1.0)
     assert not loop_of(operator, dt=1e-3).check
 
 

@@ -21,7 +21,7 @@ from ..support.wording import choose
 from .attempts import Attempts, rounded
 from .machine import machine
 from .machine_load import load, remarks
-from .problem import Problem, SetsProblem, ceiling, of_case
+from .problem import Problem, ceiling, of_case
 from .roofline import Cost, bound, ceilings, limit, of_the_paper
 from .tables import table
 
@@ -260,19 +260,14 @@ def problem_of_case(name):
     """The case of that name as a Problem."""
     simulation = of_case(name)
     operator = simulation.operator
-    return problem_of(operator, operator.project(simulation.initial), simulation.stepper)
-
-
-def problem_of(operator, initial, stepper):
-    """The problem with one set of elements or with several; initial: None for `usual`."""
-    return (SetsProblem if getattr(operator, "sets", None) else Problem)(operator, initial, stepper)
+    return Problem(operator, operator.project(simulation.initial), simulation.stepper)
 
 
 def problem_of_row(name, meshes):
     """The row of ROWS of that name as a Problem on one of the meshes."""
     row = ALL[name]
     backend = backends.get("numpy", row.kernels, row.dtype, row.threads if row.kernels == "fused" else None)
-    return problem_of(discretised(row, meshes[row.mesh], backend), None, row.stepper)
+    return Problem(discretised(row, meshes[row.mesh], backend), None, row.stepper)
 
 
 def discretised(row, mesh, backend):

@@ -111,7 +111,7 @@ class Measure:
         """Rows of a case, from its own initial state, since random numbers may not be admissible."""
         simulation = of_case(name, backend="numpy", kernels="array")
         host = simulation.operator
-        if getattr(host, "sets", None):
+        if not getattr(host, "alike", True):
             sets = ", ".join(each.name for each in host.sets)
             raise ValueError(f"case '{name}' has several sets of elements ({sets}), whose parts of a step cannot be timed on a "
                              f"device; `dgarray bench {name}` measures it on the CPU")
@@ -124,7 +124,7 @@ class Measure:
         """The rows of one of a paper's."""
         mesh = host_rows.mesh_of(given.mesh, host_rows.QUICK if self.quick else host_rows.SIZES)
         host = host_rows.discretised(given, mesh, backends.get("numpy", "array", given.dtype))
-        if getattr(host, "sets", None):
+        if not getattr(host, "alike", True):
             raise ValueError("parts of a step of several sets of elements cannot be timed on a device; leave out --backend")
         initial = usual(host)
         self.rows(name, given.dtype, lambda backend: DeviceProblem(host.on(backend), self.device, initial, given.stepper))

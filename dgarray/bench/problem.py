@@ -21,7 +21,7 @@ class Problem:
         self.operator, self.stepper = operator, stepper
         initial = usual(operator) if initial is None else initial
         arrays, with_k = registers(stepper, operator.operations.in_place)
-        self.dofs = initial.size
+        self.dofs = operator.dofs
         self.states = [operator.state(initial), *(operator.zeros() for _ in range(arrays - 1))]
         self.k = operator.zeros() if with_k else None
         start = perf_counter()
@@ -87,22 +87,6 @@ class Problem:
         return 1, timed(self, names, quick)
 
 
-class SetsProblem(Problem):
-    """A problem of several element sets. A stage counts as one operation, with the costs of all sets together."""
-
-    def __init__(self, operator, initial, stepper):
-        self.operator, self.stepper, self.dofs = operator, stepper, operator.dofs
-        if initial is None:
-            initial = operator.project(lambda x: tuple(np.cos(5 * x[0] + v) for v, _ in enumerate(operator.law.variables)))
-        self.state = operator.state(initial)
-        self.first_step = self.step()
-
-    def step(self):
-        start = perf_counter()
-        self.state = self.operator.advance(self.state, 0.0, 1e-9)
-        return perf_counter() - start
-
-
 def ceiling(dtype, threads):
     """The key of the ceilings for a dtype and so many threads in a result."""
     return f"{dtype}, {threads} threads"
@@ -116,9 +100,9 @@ def of_case(name, **backend):
 
 def usual(operator):
     """An initial state: random numbers, or `breeze` for a gas, whose density and pressure must be positive."""
-    law = operator.tables.law
+    law, random = operator.tables.law, np.random.default_rng(0)
     if law.admissible is None:
-        return np.random.default_rng(0).standard_normal(operator.shape)
+        return operator.from_list([random.standard_normal(shape) for shape in operator.unknowns.values()])
     return operator.project(breeze(law))
 
 

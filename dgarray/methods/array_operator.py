@@ -1,38 +1,19 @@
-"""The base class of operators whose state is one array, stepped by a Runge-Kutta stepper."""
+"""The base classes of operators that are stepped by a Runge-Kutta stepper, and of those whose state is one array."""
 import numpy as np
 
 from ..stepping import registers, sequence, stages
 from .operator import Operator
 
 
-class ArrayOperator(Operator):
-    """An operator whose state is one array. Its plain form is q (variable, row, place); on the backend the state has the layout
-    that the `operations` choose.
+class SteppedOperator(Operator):
+    """An operator that a Runge-Kutta stepper advances.
 
-    operations   a `dgarray.methods.step_operations.Recipe` on the backend: what a step computes
-    tables       matrices, metrics and index lists, from which the operations are made"""
+    operations   a `dgarray.methods.step_operations.Recipe` on the backend: what a step computes"""
 
-    one = True
-
-    def __init__(self, problem, method, tables, operations, backend):
+    def __init__(self, problem, method, operations, backend):
         super().__init__(problem, backend)
-        self.method, self.tables, self.operations = method, tables, operations
-        self.shape = (tables.variables, tables.rows, tables.elements)
-        self.unknowns = {"q": self.shape}
-        for name in ("state", "plain", "host", "zeros", "finite", "change"):
-            setattr(self, name, getattr(operations, name))
-        self.check_every = operations.check_every
+        self.method, self.operations, self.check_every = method, operations, operations.check_every
         self._others = self._k = None          # a step's other arrays of the state's size; its register k
-
-    def on(self, backend):
-        """The same problem on another backend, with the same tables."""
-        operator = type(self)(self.problem, self.method, self.tables, backend)
-        operator.stepper = self.stepper
-        return operator
-
-    @property
-    def coefficients(self):
-        return list(self.tables.parameters.values())
 
     @property
     def work(self):
@@ -51,19 +32,8 @@ class ArrayOperator(Operator):
     def variant(self):
         return self.operations.variant
 
-    def holdings(self):
-        return [("", "state and registers", [self._others, self._k]), ("", "geometry and parameters", [self.mesh, self.tables]),
-                ("", "working arrays", self.operations), ("", "working arrays", self)]
-
     def kernel_texts(self):
         return self.operations.kernel_texts(self.stepper)
-
-    def copy(self, state, target):
-        target[...] = state
-
-    def put(self, state, q):
-        """Set a state of the backend to the state q (variable, row, place) of the host."""
-        state[...] = self.state(q)
 
     def stage(self, q, out, k, q0, t, dt, row):
         """One stage, from q to `out`: the row `row` of a stepper's table, see `dgarray.stepping`."""
@@ -75,10 +45,6 @@ class ArrayOperator(Operator):
             count, with_k = registers(self.stepper, self.operations.in_place)
             self._others, self._k = [self.zeros() for _ in range(count - 1)], self.zeros() if with_k else None
         return [state, *self._others], self._k
-
-    def hold(self, states, new):
-        """Keep the arrays of a step beside the new state for the next step."""
-        self._others = [state for state in states if state is not new]
 
     def advance(self, state, t, dt):
         return self._step(state, t, dt)[0]
@@ -99,12 +65,55 @@ class ArrayOperator(Operator):
             sequence(self.stepper, states, self.operations.in_place))]
 
     def forget(self):
-        if self._k is not None:
-            self._k[...] = 0          # the first stage takes 0 k, which is nan where an old k is not finite
-
-    def not_finite(self, q):
-        return np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))
+        for k in self._k.values() if isinstance(self._k, dict) else [] if self._k is None else [self._k]:
+            k[...] = 0          # the first stage takes 0 k, which is nan where an old k is not finite
 
     @property
     def stage_count(self):
         return len(self.stepper.stages)
+
+
+class ArrayOperator(SteppedOperator):
+    """A stepped operator whose state is one array. Its plain form is q (variable, row, place); on the backend the state has the
+    layout that the `operations` choose.
+
+    tables       matrices, metrics and index lists, from which the operations are made"""
+
+    one = True
+
+    def __init__(self, problem, method, tables, operations, backend):
+        super().__init__(problem, method, operations, backend)
+        self.tables = tables
+        self.shape = (tables.variables, tables.rows, tables.elements)
+        self.unknowns = {"q": self.shape}
+        for name in ("state", "plain", "host", "zeros", "finite", "change"):
+            setattr(self, name, getattr(operations, name))
+
+    def on(self, backend):
+        """The same problem on another backend, with the same tables."""
+        operator = type(self)(self.problem, self.method, self.tables, backend)
+        operator.stepper = self.stepper
+        return operator
+
+    @property
+    def coefficients(self):
+        return list(self.tables.parameters.values())
+
+    def holdings(self):
+        return [("", "state and registers", [self._others, self._k]), ("", "geometry and parameters", [self.mesh, self.tables]),
+                ("", "working arrays", self.operations), ("", "working arrays", self)]
+
+    def copy(self, state, target):
+        target[...] = state
+
+    def put(self, state, q):
+        """Set a state of the backend to the state q (variable, row, place) of the host."""
+        state[...] = self.state(q)
+
+    def not_finite(self, q):
+        return rows_not_finite(q)
+
+
+def rows_not_finite(q):
+    """Rows (place, variable, row) of the values q (variable, row, place) that are not finite."""
+    return np.argwhere(~np.isfinite(q.transpose(2, 0, 1)))

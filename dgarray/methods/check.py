@@ -22,8 +22,8 @@ class Check(NamedTuple):
 
     finite       whether every value is finite
     admissible   whether the law admits every value, for example positive density and pressure
-    rate         max over elements of `norm_over_faces` of s J_face / J, 1 / time, with the wave speed s normal to the face;
-                 None if not computed
+    rate         max over elements of `norm_over_faces` of s J_face / J, 1 / time, with the wave speed s normal to the face, or
+                 those of several sets; of a step of a `DGOperator` one over the next step; None if not computed
     exponent     that of `rate`; None if not computed"""
 
     finite: bool

@@ -48,8 +48,8 @@ class OnRanks(Operator):
         super().__init__(problem, inner.backend)
         self.method, self.inner, self.messages, self.one, self.stepper = method, inner, messages, inner.one, inner.stepper
 
-    for _name in ("tables", "program", "operations", "kernels", "array_expressions", "work", "variant", "stage_count",
-                  "search"):
+    for _name in ("tables", "program", "operations", "kernels", "array_expressions", "work", "variant", "stage_count", "search",
+                  "kernel_texts", "zeros", "copy", "advance", "stages", "step_operations", "forget", "rhs"):
         locals()[_name] = property(lambda self, name=_name: getattr(self.inner, name))
     del _name
     writes = property(lambda self: self.messages.part == 0)
@@ -58,9 +58,6 @@ class OnRanks(Operator):
     def check_every(self):
         """Of a law that admits every state, so many steps that agreeing on its checks costs nothing."""
         return max(self.inner.check_every, SELDOM if self.law.admissible is None else 1)
-
-    def kernel_texts(self):
-        return self.inner.kernel_texts()
 
     def of_ranks(self, own, copies, sent, clock):
         """What a report holds of each rank: its elements, its copies of others' elements, bytes that it sends each time,
@@ -74,9 +71,6 @@ class OnRanks(Operator):
 
     # The state.
 
-    def zeros(self):
-        return self.inner.zeros()
-
     def state(self, arrays):
         return self.inner.state(self.restricted(arrays))
 
@@ -84,9 +78,6 @@ class OnRanks(Operator):
         return self.gathered(self.inner.host(state))
 
     plain = host
-
-    def copy(self, state, target):
-        self.inner.copy(state, target)
 
     def saved(self, state):
         found = self.as_list(self.gathered(self.inner.host(state), self.even_shares))
@@ -158,9 +149,6 @@ class OnRanks(Operator):
         found = self.messages.everyones(self.inner.waves_step(state, t))
         return None if None in found else min(found)
 
-    def advance(self, state, t, dt):
-        return self.inner.advance(state, t, dt)
-
     def advance_checked(self, state, t, dt):
         new, check = self.inner.advance_checked(state, t, dt)
         return new, check and self.agreed(check)
@@ -179,20 +167,8 @@ class OnRanks(Operator):
         self.word = (0,) * len(numbers) if any(heard) else numbers
         return heard
 
-    def stages(self, state, t, dt):
-        return self.inner.stages(state, t, dt)
-
-    def step_operations(self, state):
-        return self.inner.step_operations(state)
-
-    def forget(self):
-        self.inner.forget()
-
     def forget_waiting(self):
         self.clock.packing = self.clock.waiting = 0.0
-
-    def rhs(self, state, t):
-        return self.inner.rhs(state, t)
 
     # Checks of a state.
 

@@ -1,4 +1,5 @@
 """Values between the parts of a mesh: what each part sends, and the copies that it renews with what it receives."""
+from functools import partial
 from math import prod
 from time import perf_counter
 from typing import NamedTuple
@@ -55,6 +56,43 @@ class Messages:
         return np.max(self.everyones(np.asarray(values)), axis=0)
 
 
+class Exchange:
+    """One message to each other part and one from it.
+
+    packing, waiting   seconds spent on putting messages together and apart, and on waiting for those of others"""
+
+    packing = waiting = 0.0
+
+    def __init__(self, backend, messages):
+        self.backend, self.messages = backend, messages
+
+    def begin(self, incoming, outgoing):
+        """Send, and begin to receive; returns the bytes sent. What is sent may come from now on.
+
+        incoming   (part, numbers that come, their dtype, the function that takes them) of each message
+        outgoing   (part, a new flat array) of each"""
+        start, self.expected, sent = perf_counter(), [], 0
+        for other, count, dtype, take in incoming:
+            values = self.backend.new_message(count, dtype)
+            self.expected.append((values, self.messages.expect(other, values), take))
+        for other, values in outgoing:
+            message = self.backend.message(values)
+            self.messages.send(other, message)
+            sent += message.nbytes
+        self.packing += perf_counter() - start
+        return sent
+
+    def receive(self):
+        """Wait for the messages of others, and hand them over."""
+        start, waited = perf_counter(), self.waiting
+        for values, wait, take in self.expected:
+            asked = perf_counter()
+            wait()
+            self.waiting += perf_counter() - asked
+            take(self.backend.received(values))
+        self.packing += perf_counter() - start - (self.waiting - waited)
+
+
 class Section(NamedTuple):
     """What a message has of one element set.
 
@@ -67,21 +105,17 @@ class Section(NamedTuple):
     shape: tuple
 
 
-class Copies:
+class Copies(Exchange):
     """The copies of other parts' elements, renewed by one message from each part.
 
     messages   the `Messages` of this part
-    pieces     {name of an element set: (its operations, its `Share`)}; the values of all sets go in one message
-    packing, waiting   seconds spent on putting messages together and apart, and on waiting for those of others"""
-
-    packing = waiting = 0.0
+    pieces     {name of an element set: (its operations, its `Share`)}; the values of all sets go in one message"""
 
     def __init__(self, messages, pieces):
-        self.messages = messages
         self.sets = {name: operations for name, (operations, _) in pieces.items()}
+        super().__init__(next(iter(self.sets.values())).backend, messages)
         self.sent = self._sections({name: share.send for name, (_, share) in pieces.items()})
         self.received = self._sections({name: share.receive for name, (_, share) in pieces.items()})
-        self.backend = next(iter(self.sets.values())).backend
 
     def _sections(self, elements):
         """{other part: `Section`s of a message} from {name: {other part: elements of that set}}."""
@@ -105,28 +139,20 @@ class Copies:
         """The operations that renew the copies in these states, {name of a set: q}."""
         sent, received = self.bytes
         return [Operation("send to other parts", lambda: self.send(states), reads=("state",), writes={"messages": sent}),
-                Operation("receive copies", lambda: self.receive(states), reads=("messages",), writes={"state": received})]
+                Operation("receive copies", self.receive, reads=("messages",), writes={"state": received})]
 
     def send(self, states):
-        """Send what others have copies of; what they send may come from now on."""
-        begin = perf_counter()
-        self.expected = {other: self._expected(other, sections) for other, sections in self.received.items()}
-        for other, sections in self.sent.items():
-            values = [self.sets[name].gather(states[name], elements).ravel() for name, elements, _, _ in sections]
-            self.messages.send(other, self.backend.message(self.backend.xp.concatenate(values) if values[1:] else values[0]))
-        self.packing += perf_counter() - begin
+        """Send what others have copies of."""
+        self.begin(((other, sections[-1].place.stop, None, partial(self.take, states, sections))
+                    for other, sections in self.received.items()),
+                   ((other, self.gathered(states, sections)) for other, sections in self.sent.items()))
 
-    def _expected(self, other, sections):
-        values = self.backend.new_message(sections[-1].place.stop)
-        return values, self.messages.expect(other, values)
+    def gathered(self, states, sections):
+        """The values of a message."""
+        values = [self.sets[name].gather(states[name], elements).ravel() for name, elements, _, _ in sections]
+        return self.backend.xp.concatenate(values) if values[1:] else values[0]
 
-    def receive(self, states):
-        begin, waited = perf_counter(), self.waiting
-        for other, sections in self.received.items():
-            (values, wait), asked = self.expected[other], perf_counter()
-            wait()
-            self.waiting += perf_counter() - asked
-            values = self.backend.received(values)
-            for name, elements, place, shape in sections:
-                self.sets[name].scatter(states[name], elements, values[place].reshape(shape))
-        self.packing += perf_counter() - begin - (self.waiting - waited)
+    def take(self, states, sections, values):
+        """Put a message into the states."""
+        for name, elements, place, shape in sections:
+            self.sets[name].scatter(states[name], elements, values[place].reshape(shape))

@@ -17,10 +17,11 @@ class Recipe:
     variant       which kernels compute, where there are several; else None
     in_place      whether a stage may write the state that it reads
     check_every   steps between two checks of the state; more than one where a check waits for a device
+    checks        whether `checking` gives a check, so that a step includes it
     dt, stage_times   the clock: the time step, and the times of a step's stages and of its end, which operations read
     `work` leaves out reductions of a state, such as whether it is finite, and what recorders and output read."""
 
-    work, fused, variant, check_every, in_place = (), frozenset(), None, 1, False
+    work, fused, variant, check_every, checks, in_place = (), frozenset(), None, 1, False, False
     dt, stage_times = 0.0, (0.0,)
 
     @cached_property
@@ -53,20 +54,15 @@ class Recipe:
         exponent: not None asks for the check, with the wave rate of this exponent, or 0 without a rate
         Kernels override this function where all stages together run faster than one after the other."""
         def make():
-            operations, after, check = self.of_step(stepper, states, k, exponent)
-            return self.backend.prepared(operations), after, check
+            found, new, number = [], states[0], len(stepper.stages)
+            for i, (row, q, new, q0) in enumerate(sequence(stepper, states, self.in_place)):
+                found += self.stage_operations(q, new, k, q0, row, i)
+            checks, check = ([], lambda: None) if exponent is None else self.checking(new, number, exponent)
+            return self.backend.prepared([*found, *checks]), first(new, states), check
         perform, after, check = self._lists.of((stepper.name, exponent), (*states, k), make)
         self.set_clock(dt, [*(t + row.c * dt for row in stepper.stages), t + dt])
         perform()
         return list(after), check()
-
-    def of_step(self, stepper, states, k, exponent):
-        """(Operations of a step, the states after it, a function that then returns the `Check`); arguments as of `step`."""
-        found, new = [], states[0]
-        for number, (row, q, new, q0) in enumerate(sequence(stepper, states, self.in_place)):
-            found += self.stage_operations(q, new, k, q0, row, number)
-        checks, check = ([], lambda: None) if exponent is None else self.checking(new, len(stepper.stages), exponent)
-        return [*found, *checks], first(new, states), check
 
     def checking(self, q, number, exponent):
         """(Operations that check a state at a time of the clock with the wave rate of this exponent, 0: without a rate; a

@@ -45,7 +45,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
 
     text = StageSource       # of the kernels
     check_text = staticmethod(check_text)
-    limiter_of_tiles = LimiterFused
+    limiter_of_tiles, checks = LimiterFused, True
     fused = frozenset({"right-hand side", "limiter", "filter", "wave speeds", "admissible states"})
 
     def __init__(self, backend, tables):
@@ -225,9 +225,6 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         """A loop over the tiles; small states on one thread."""
         small = self.tiles * self.lanes * self.tables.variables * self.tables.rows < ONE_THREAD
         return Loop(kernel, self.piece, self.tiles, self.scratch, arguments, 1 if small else -(-self.tiles // self.piece))
-
-    def limit(self, q):
-        self.performed("limit", (q,), lambda: (self.limit_operations(q), lambda: None))
 
     @cached_property
     def limiter(self):

@@ -8,32 +8,18 @@ from ..limiter.linear import share
 from .mortars import FusedMortars
 
 
-class KernelStages:
+class KernelStages(ArrayStages):
     """The stages of all sets together: fluxes at joins, then each set's own kernels; elements that need no copies of other
-    parts' elements while these are on their way.
-
-    Arguments and attributes as of `dgarray.methods.dg.array_stages.ArrayStages`.
-    arrays   the stages of the same sets by array expressions"""
-
-    copies = None
+    parts' elements while these are on their way."""
 
     def __init__(self, operations, joins=(), several=None):
-        self.operations, self.backend = operations, next(iter(operations.values())).backend
-        self._joins, self._several = joins, several
         for name, each in operations.items():
             each.several = bool(several and several[name])
-        every = list(operations.values())
-        self.lists = [FusedMortars([every[number] for number in join.sets], join) for join in joins]
+        super().__init__(operations, joins, several)
 
-    @cached_property
-    def arrays(self):
-        return ArrayStages(self.operations, self._joins, self._several)
-
-    def program(self, name, *options):
-        return self.arrays.program(name, *options)
-
-    def copies_operations(self, states):
-        return [] if self.copies is None else self.copies.operations(states)
+    def mortars(self, join):
+        every = list(self.operations.values())
+        return FusedMortars([every[number] for number in join.sets], join)
 
     def rhs(self, states, t):
         for each in self.operations.values():

@@ -15,19 +15,19 @@ class ArrayStages:
     operations   {name of a set: its `SetOperations`}
     joins        `Join`s between them, or between elements of one
     several      {name: whether a face of that set may have several mortars}
-    copies       the `Copies` of other parts' elements, on a part of a mesh
-    arrays       these stages themselves, which kernels have beside their own"""
+    copies       the `Copies` of other parts' elements, on a part of a mesh"""
 
     copies = None
 
     def __init__(self, operations, joins=(), several=None):
         self.operations, self.several = operations, several or dict.fromkeys(operations, False)
         self.backend = next(iter(operations.values())).backend
-        tables = [each.tables for each in operations.values()]
-        kinds = list(self.several.values())
-        self.lists = [MortarList([tables[number] for number in join.sets], join, [kinds[number] for number in join.sets])
-                      for join in joins]
-        self.interpreters = {}
+        self.lists, self.interpreters = [self.mortars(join) for join in joins], {}
+
+    def mortars(self, join):
+        """The `MortarList` of a join."""
+        tables, several = [each.tables for each in self.operations.values()], list(self.several.values())
+        return MortarList([tables[number] for number in join.sets], join, [several[number] for number in join.sets])
 
     @cached_property
     def forms(self):
@@ -48,12 +48,8 @@ class ArrayStages:
 
     def program(self, name, *options):
         """A program of all sets, of a function of `stage_program`."""
-        joins = JoinFluxes(self.lists, self.several) if self.lists else None
-        return getattr(stage_program, name)(self.forms, *options, joins)
-
-    @property
-    def arrays(self):
-        return self
+        joins = [JoinFluxes(self.lists, self.several)] if self.lists else []
+        return getattr(stage_program, name)(self.forms, *options, *joins)
 
     def copies_operations(self, states):
         """The operations that renew the copies of other parts' elements in these states."""
@@ -74,8 +70,6 @@ class ArrayStages:
         """The operations that limit new states, {name of a set: q}, in place; where a limiter looks at neighbours, copies of
         some are renewed before."""
         tables, arrays = [each.tables for each in self.operations.values()], self.named("q", states)
-        if all(each.limits is None for each in tables):
-            return []
         tasks = self.interpreter("limit", self.backend.dtype).tasks(arrays, arrays, dict)
         copies = self.copies_operations(states) if tables[0].limiting.limiter else []
         return [*copies, *self.named_tasks(tasks, "limiter: ")]

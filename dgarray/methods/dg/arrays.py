@@ -77,10 +77,6 @@ class DGArrays:
         """The values (..., element) at the mesh's own elements, without those at copies of other parts' elements."""
         return values[..., :self.tables.owned]
 
-    def blocks(self, count, rows):
-        """Slices that cut `count` columns into blocks of which one temporary with `rows` rows fits the cache; one on a GPU."""
-        return self.backend.pieces(count, rows)
-
     def time(self, t):
         """The time as pointwise functions take it."""
         return self.backend.number(t)

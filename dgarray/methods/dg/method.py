@@ -25,10 +25,11 @@ from .joins import JOINS
 from .layer_checks import check_layers
 from .limiters.tables import LIMITERS
 from .mortar_forms import takes_energy
+from .operator import DGOperator
 from .physics import Physics
 from .set_operations import CurvedOperations, SetOperations
-from .sets import bent, set_joins, sets_of, uneven_sets
-from .sets_operator import SetsOperator
+from .set_operator import SetOperator
+from .sets import ElementSet, bent, set_joins, sets_of, uneven_sets
 from .spectrum import limiting_part
 from .stability import check_stepper
 
@@ -46,13 +47,15 @@ class DG(Method):
              "default" stands for all other regions
     recipe   the operations, as `ArrayBackend.operations` takes them
 
-    A method has check_set(problem, uneven), tables(problem) and operator_of_set(problem, backend) for elements that are alike;
-    uneven: whether some of them meet others at faces with other points.
+    A method has check_set(problem, uneven) and tables(problem) for elements that are alike; uneven: whether some of them meet
+    others at faces with other points.
+
+    set_operator   the class of what belongs to one set on a backend, see `SetOperator`
 
     shapes   names of the shapes of cells that it works on"""
 
     programs = True
-    has_flux, start, recipe, by_region = True, "projection", SetOperations, True
+    has_flux, start, recipe, by_region, set_operator = True, "projection", SetOperations, True, SetOperator
 
     @property
     def orders(self) -> Any:
@@ -126,13 +129,17 @@ class DG(Method):
         """The recipe for these tables."""
         return CurvedOperations if tables.curved else self.recipe
 
-    def operator(self, problem: Problem, backend: Any) -> Any:
-        """The operator of a problem on a backend: a `DGOperator`, or a `SetsOperator` of several sets."""
+    def operator(self, problem: Problem, backend: Any) -> DGOperator:
+        """The `DGOperator` of a problem on a backend."""
+        method = self if self.in_sets(problem) else self.alone(problem)
+        return DGOperator(problem, method, method.sets(problem), backend)
+
+    def sets(self, problem: Problem) -> list[ElementSet]:
+        """The `ElementSet`s of a problem: one without a name where all elements are alike."""
         if self.in_sets(problem):
-            return SetsOperator(problem, self, sets_of(self, problem), backend)
-        operator = self.alone(problem).operator_of_set(problem, backend)
-        operator.connect(backend.messages)
-        return operator
+            return sets_of(self, problem)
+        mesh = problem.mesh
+        return [ElementSet(None, None, np.arange(mesh.cell_count), self, problem, len(mesh.whole.hanging) > 0, None)]
 
     @property
     def needs(self):

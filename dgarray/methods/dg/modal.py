@@ -14,7 +14,7 @@ from ..problem import Problem
 from .curved_tables import CurvedModalTables
 from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
-from .operator import ModalOperator
+from .set_operator import ModalSetOperator
 from .sets import bent
 from .tables import ModalTables
 
@@ -54,7 +54,7 @@ class ModalDG(DG):
     indicator: str | None = None
     positivity: bool | str = False
     surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
-    shapes = SIMPLICES
+    shapes, set_operator = SIMPLICES, ModalSetOperator
 
     def __post_init__(self):
         check_orders(self, range(7))
@@ -89,7 +89,3 @@ class ModalDG(DG):
         tables = kind(*given, self.quadrature, self.limiting)
         tables.surface = self.surface
         return tables
-
-    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
-        """The `ModalOperator` of a problem on a backend."""
-        return ModalOperator(problem, self, self.tables(problem), backend)

@@ -14,7 +14,6 @@ from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
 from .limiters.tables import LimiterOptions
 from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
-from .operator import DGOperator
 from .sets import bent
 from .tables import NodalTables, QuadratureTables
 from .tensor import SHAPES as TENSOR_SHAPES, TensorDG
@@ -101,7 +100,3 @@ class NodalDG(DG):
         tables.limiting = self.limiting
         tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
         return tables
-
-    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
-        """The `DGOperator` of a problem on a backend."""
-        return DGOperator(problem, self, self.tables(problem), backend)

@@ -1,75 +1,179 @@
-"""The operators of nodal and modal discontinuous Galerkin: one law on one mesh, on a backend."""
-from dataclasses import dataclass
+"""The operator of discontinuous Galerkin: one law or several on one mesh, on a backend."""
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
-from ...physics.inadmissible_states import not_admitted
-from ...physics.trace import call
-from ...reference import cell_quadrature
-from ...reference.columns import multiply
+from ...mesh.faces import Inner
+from ...mesh.neighbourhood import Neighbourhood
 from ...stepping import real_limit
-from ..array_operator import ArrayOperator
 from ..check import Check
 from ..exchange import Copies
-from ..physics import real
 from ..stage_update import step_text
 from .error_estimate import error_estimate
-from .mass import conserved
-from .spectrum import limiting_part, rounded_down, searched, stable_step
-from .stability import check_stepper, prism_limit, stability_limit
+from .joins import JOINS
+from .limiters.linear import LinearLimiterTables
+from .mortars import points_at_mortars
+from .set_operations import SeveralSets
+from .sets import set_joins, sets_of
+from .sets_state import SetsState
+from .spectrum import limiting_part, rounded_down, search_of, searched, stable_step
+from .stability import check_stepper
 from .stage_program import last_stage
 
-PROJECTED = 4096          # elements that are projected at a time, for the initial state
+
+class SetsTables(NamedTuple):
+    """The sizes of several sets: {name: tables}, elements of all, and the order, or orders."""
+
+    sets: dict
+    law: Any
+    elements: int
+    order: Any
+    unit = "element and stage"
 
 
-class DGOperator(ArrayOperator):
-    """The operator of nodal DG: dq/dt, time steps, projection and error estimate.
+class DGOperator(SetsState):
+    """The operator of discontinuous Galerkin: dq/dt, time steps, checks. Most problems have one set of elements; several do
+    each stage together.
 
-    The state is q (variable, node, element).
+    `SetsState` says what a state is, and has the values that output and recorders read; `SetOperator` has what belongs to one
+    set.
 
     messages   the `Messages` by which a part of a mesh is connected with the others; else None"""
 
-    messages = None
-
-    def __init__(self, problem, method, tables, backend):
-        super().__init__(problem, method, tables.build(), backend.operations(method.operations(tables), tables), backend)
+    def __init__(self, problem, method, sets, backend, tables=None):
+        """tables: {name of a set: its tables}, of the same problem on another backend"""
+        operators = {each.name: each.method.set_operator(each, backend, tables and tables[each.name]) for each in sets}
+        # As kernels have them: what is alone has no name.
+        named = {each.name if len(sets) > 1 else None: each for each in sets}
+        operations = {name: operators[each.name].operations for name, each in named.items()}
+        first, joins = next(iter(operations.values())), set_joins(problem, sets)
+        stages = first.stages(operations, joins, {name: each.several for name, each in named.items()})
+        if len(sets) == 1:
+            first.all_stages = stages
+        super().__init__(problem, method, sets, operators, SeveralSets(stages) if len(sets) > 1 else first, backend)
+        self.set_tables = {name: each.tables for name, each in operators.items()}
+        if tables is None:
+            self._place_points()
+            self._place_limits()
+        self.messages = None if problem.mesh.share is None else backend.messages
+        if self.messages is not None:
+            stages.copies = Copies(self.messages, {name: (operations[name], each.problem.mesh.share)
+                                                   for name, each in named.items()})
         # A value that is not finite stays so, and can be found some steps later. A state that is not admissible may become
         # admissible again, so it is looked for after every step.
-        self.check_every = self.operations.check_every if tables.law.admissible is None else 1
-        self._steps = {}            # {stepper: largest stable step}, for laws whose wave speed does not change
+        if not self.alike or self.law.admissible is not None:
+            self.check_every = 1
+        self._filters = any(each.filter is not None for each in self.set_tables.values())
+        self._decisive = None       # what `decisive` says; a cached property would let threads wait for one another
+        self._limits = {}           # {stepper: what `limits` says}
+        self._steps = {}            # {stepper: largest stable step}, where wave speeds do not change
         self._checks = {}           # {stepper: what `check_on_the_way` says}
 
-    @property
-    def dofs(self):
-        return int(np.prod(self.shape))
+    def _place_points(self):
+        """Tell the limiters that keep states positive where mortars evaluate them: on all parts of a mesh alike."""
+        tables = self.set_tables
+        if not next(iter(tables.values())).limiting.positivity:
+            return
+        problem = replace(self.problem, mesh=self.mesh.whole)
+        whole = self.sets if self.mesh.share is None else self.method.sets(problem)
+        every = [tables.get(each.name) or each.method.tables(each.problem) for each in whole]
+        found = points_at_mortars(set_joins(problem, whole), every)
+        for number, each in enumerate(whole):
+            if each.name in tables:
+                tables[each.name].mortar_points = found.get(number)
 
-    def parameters(self, part):
-        return {name: part.spread(values) for name, values in self.tables.parameters.items()} | {
-            name: np.asarray(call(self.law.parameters[name], dict(x=part.x), name), float) for name in self.tables.media.names}
+    def _place_limits(self):
+        """Let the limiters of all sets see the elements of the others, and elements of another size."""
+        tables = list(self.set_tables.values())
+        if not tables[0].limiting.limiter or not (self.several or len(self.mesh.whole.hanging)):
+            return          # positivity needs nothing of other elements
+        around, first = Neighbourhood.of(self.mesh, np.concatenate([each.cells for each in self.sets])), 0
+        for each in tables:
+            if not isinstance(each.limits, LinearLimiterTables):
+                each.limits = LinearLimiterTables(each.limiting, each)
+            each.limits.place(around, slice(first, first + each.elements))
+            first += each.elements
+
+    def on(self, backend):
+        """The same problem on another backend, with the same tables."""
+        operator = DGOperator(self.problem, self.method, self.sets, backend, self.set_tables)
+        operator.stepper = self.stepper
+        return operator
+
+    @cached_property
+    def tables(self):
+        """The tables of the set, or the `SetsTables` of several."""
+        if not self.several:
+            return self.operators[self.sets[0].name].tables
+        orders = [each.method.order for each in self.sets]
+        return SetsTables(self.set_tables, self.law, self.mesh.cell_count, orders[0] if len(set(orders)) == 1 else orders)
+
+    @property
+    def copies(self):
+        """The `Copies` of other parts' elements, on a part of a mesh."""
+        return self.operations.copies
+
+    @property
+    def coefficients(self):
+        return [values for tables in self.set_tables.values() for values in tables.parameters.values()]
+
+    @property
+    def kernels(self):
+        every = [each.operations for each in self.operators.values()]
+        return "fused" if all(each.work[0] in each.fused for each in every) else "array"
+
+    def report(self):
+        if list(self.zones) == [None]:
+            return {}
+        return {"zones": {zone: {"order": first.method.order, "elements": len(cells), "law": repr(first.problem.law)}
+                          for zone, cells in self.zones.items()
+                          for first in [next(each for each in self.sets if each.zone == zone)]}}
+
+    def holdings(self):
+        others, found = [*(self._others or ()), *([] if self._k is None else [self._k])], []
+        for name, each in self.operators.items():
+            found += [(name or "", "state and registers", [self.by_set(state)[name] for state in others]),
+                      (name or "", "geometry and parameters", [each.mesh, each.tables]),
+                      (name or "", "working arrays", [each.operations, each])]
+        part, what = ("", "working arrays") if self.alike else (JOINS, "joins")
+        return [*found, (part, what, self.operations.all_stages), (part, what, self)]
+
+    # The initial state.
+
+    def project(self, f, t=0.0):
+        """The state that represents f(x, t), limited as after a stage, if the method has a limiter."""
+        state = self.projected(f, t)
+        if any(each.limits is not None for each in self.set_tables.values()):
+            self.on(ArrayBackend(np, "float64", "numpy")).operations.limit(state)
+        return self.merged(self.by_set(state))
+
+    def projected(self, f, t=0.0):
+        """The state that represents f(x, t) before it is limited, in float64 on the host."""
+        return self.of_sets(self._each(lambda o: o.projected(f, t)))
+
+    def not_admitted(self, f):
+        return next(filter(None, (each.not_admitted(f) for each in self.operators.values())), "")
+
+    # A step.
+
+    def rhs(self, state, t):
+        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t).
+
+        The state and the result are states in the backend's layout; `state` and `host` convert from and to plain arrays."""
+        return self.operations.rhs(state, t)
 
     def advance(self, state, t, dt):
         return self.filtered(super().advance(state, t, dt))
 
     def advance_checked(self, state, t, dt):
+        """As `Operator.advance_checked`; the rate of the check is one over the largest step that wave speeds allow."""
         new, check = self._step(state, t, dt, self.check_on_the_way)
+        if check is not None and check.rate is not None:
+            check = Check(check.finite, check.admissible, self._rate_of_step(check.rate, self.stepper))
         return self.filtered(new), check
-
-    @property
-    def check_on_the_way(self):
-        """Which check a step includes: the exponent of the wave rate in it, 0 without a rate, None for no check.
-
-        There is none where admissibility depends on time, or a filter changes the state after the last stage. The rate is not
-        asked for where wave speeds do not depend on the state, or depend on time."""
-        if self.stepper.name not in self._checks:
-            law, functions = self.tables.law, self.tables.functions
-            exponent = self.limit(self.stepper)[1] if functions.wave_speed.depends_on("q") and not (
-                functions.wave_speed.depends_on("t")) else 0
-            late = self.tables.filter is not None or law.admissible and functions.admissible.depends_on("t")
-            # On several ranks each look is a message.
-            seldom = self.messages is not None and law.admissible is None
-            self._checks[self.stepper.name] = None if late or seldom and not exponent else exponent
-        return self._checks[self.stepper.name]
 
     def stages(self, state, t, dt):
         for number, (time, new) in enumerate(super().stages(state, t, dt), 1):
@@ -77,244 +181,192 @@ class DGOperator(ArrayOperator):
 
     def filtered(self, state):
         """The state at the end of a step, filtered in place if the method has a filter, and then limited again."""
-        if self.tables.filter is not None:
+        if self._filters:
             self.operations.filter(state)
             self.operations.limit(state)
         return state
 
-    def nodal(self, q):
-        """Values of the law's variables at the nodes, (variable, node, element), of a state q (variable, row, element) on the
-        host."""
-        return self.at_nodes(q[:self.tables.moving])
+    @property
+    def decisive(self):
+        """(Whether wave speeds depend on the state, and on time; whether a law does not admit every state; whether a step
+        cannot include the check of its end), of any set, on all parts of a mesh, which so decide alike.
 
-    def internal(self, q):
-        return self.at_nodes(q[self.tables.moving:])
-
-    def at_nodes(self, q):
-        """Values at the nodes of variables of a state."""
-        return q
-
-    def conserved(self, values):
-        return conserved(self.tables, values)
-
-    def take(self, state, elements):
-        """Values at the nodes of some elements on the host, (variable, node, element of `elements`)."""
-        return self.nodal(self.operations.take(state, elements))
-
-    def fetch(self, state):
-        return self.operations.fetch(state)
-
-    def rhs(self, q, t):
-        """dq/dt = (-div F + L (F.n - F*) + s) / C at (q, t).
-
-        q and the result are states in the backend's layout; `state` and `host` convert from and to plain arrays."""
-        return self.operations.rhs(q, t)
-
-    def check(self, q, t):
-        """The `Check` of a state: whether every value is finite and, if the law has `admissible`, admissible."""
-        finite = self.operations.finite(q)
-        return Check(finite, not finite or self.tables.law.admissible is None or self.operations.all_admissible(q, t))
-
-    def not_admissible(self, q, t):
-        if self.tables.law.admissible is None:
-            return np.empty((0, 3), int)
-        bad = np.argwhere(~self.backend.host(self.operations.admissible(self.state(q), t)).T)
-        return np.insert(bad, 1, 0, axis=1)
-
-    def largest_step(self, state, t, check=None):
-        """Largest stable time step at the state; check: its `Check` from `advance_checked`, or None."""
-        return self.max_dt(state, t, self.stepper, check)
-
-    def waves_step(self, state, t):
-        tables, speed = self.tables, self.tables.functions.wave_speed
-        if speed.depends_on("q") or speed.depends_on("t"):
-            return None
-        if not tables.elements:
-            return np.inf
-        rate = float(np.max(tables.rates() - tables.internal_rates(tuple(tables.mesh.centroids.T))))
-        return self.limit(self.stepper)[0] / rate if rate > 0 else np.inf
-
-    def connect(self, messages):
-        """Let the operator of a part of a mesh renew its copies of other parts' elements by these `Messages`."""
-        if messages is not None and self.mesh.share is not None:
-            self.messages = messages
-            self.operations.alone.copies = Copies(messages, {None: (self.operations, self.mesh.share)})
+        It cannot where kernels have none, admissibility depends on time, or a filter changes the state after the last stage."""
+        if self._decisive is None:
+            found = []
+            for each in self.operators.values():
+                tables, functions = each.tables, each.tables.functions
+                admits, speed = tables.law.admissible is not None, functions.wave_speed
+                late = tables.filter is not None or admits and functions.admissible.depends_on("t")
+                found.append((speed.depends_on("q"), speed.depends_on("t"), admits, late or not each.operations.checks))
+            found = np.any(found, axis=0)
+            self._decisive = (found if self.messages is None else self.messages.largest(found)).tolist()
+        return self._decisive
 
     @property
-    def copies(self):
-        """The `Copies` of other parts' elements, on a part of a mesh."""
-        return self.operations.copies
+    def check_on_the_way(self):
+        """Which check a step includes: the exponent of the wave rate in it, or those of each set, 0 without a rate, None for no
+        check.
 
-    def max_dt(self, q, t, stepper, check=None):
-        """Largest stable time step at the state q with a stepper.
-
-        If the wave speed depends on neither state nor time, the step comes from the eigenvalues of this operator, which are
-        found once: see `dgarray.methods.dg.spectrum`. Else it comes from wave speeds and sizes of the elements, by a measured
-        table: see `dgarray.methods.dg.stability`. If the law has a damping rate, 1/dt = 1/dt_waves + damping / z, with z the
-        stepper's stability limit on the negative real axis.
-
-        check: the `Check` of q, whose rate is used if it has one
-        Raises ValueError for a stepper that has no stable step at this order."""
-        check_stepper(self.method.order, stepper)
-        speed = self.tables.functions.wave_speed
-        if speed.depends_on("q") or speed.depends_on("t"):
-            return self._step_of_table(q, t, stepper, check)
-        if stepper.name not in self._steps:
-            search = self._step_of_spectrum
-            step = search(stepper) if self.messages is None else self.messages.once(search, stepper)
-            self._steps[stepper.name] = step if step > 0 else self._step_of_table(q, t, stepper)
-        return self._steps[stepper.name]
-
-    @property
-    def search(self):
-        return self.tables.search
-
-    @search.setter
-    def search(self, value):
-        self.tables.search = value
-
-    def searched(self, places):
-        return 0 if self.search is None else searched(self.search[0], self.tables.variables * self.tables.rows, places)
-
-    def _step_of_table(self, q, t, stepper, check=None):
-        """The step from the measured table, dt = factor / rate.  In the weak form the rate has exponent 1, with the bound
-
-        dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
-
-        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, or two thirds
-        of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
-        step an average of the element's value and its neighbours'.
-        Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
-        factor, exponent = self.limit(stepper)
-        known = check is not None and check.exponent == exponent
-        rate = check.rate if known else self.operations.rate(q, t, exponent)
-        if self.messages is not None and not known:          # a check is that of all parts
-            rate = self.messages.largest(np.array([rate]))[0]
-        rate = rate / factor + self.tables.damping / real_limit(stepper)
-        return 1 / rate if rate != 0 else np.inf
-
-    def limit(self, stepper):
-        """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`."""
-        order, tables = self.method.order, self.tables
-        measured = prism_limit if tables.mesh.cell_shape.name == "prism" else stability_limit
-        factor, exponent = measured(tables.law, order, stepper) if order else (np.inf, 1.0)
-        if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
-            factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
-        return factor, exponent
-
-    def _step_of_spectrum(self, stepper):
-        """The step from the operator's eigenvalues, by array expressions in float64, so that it is the same on every backend;
-        nan where the table must be used instead. On a part of a mesh it is that of the whole."""
-        tables = self.tables.of_whole
-        rates = np.broadcast_to(tables.rates(), tables.elements)
-        if tables.search is None or not np.isfinite(rates).all():
-            return np.nan
-        search, count = tables.search
-        whole = count == tables.elements
-        part = tables if whole else tables.part(limiting_part(tables.mesh, rates, count))
-        operations = ArrayBackend(np, "float64", "numpy", self.backend.threads).operations(self.method.operations(part), part)
-        shape = (*self.shape[:2], part.elements)
-        with np.errstate(all="ignore"):          # a user's source may be nan at a random state; then the table is used
-            still = operations.rhs(np.zeros(shape), 0.0)
-
-            def linear(q):
-                return (operations.rhs(q.reshape(shape), 0.0) - still).ravel()
-            share = search.share_of(count, tables.elements, tables.dim)
-            step = stable_step(linear, int(np.prod(shape)), stepper, search, share)
-        return rounded_down(step)
-
-    def project(self, f, t=0.0):
-        """As `projected`; then the state is limited, if the method has a limiter."""
-        return self.limited(self.projected(f, t))
-
-    def projected(self, f, t=0.0):
-        """The state that represents f(x, t) on the elements, (variable, row, element), on the host in float64.
-
-        f returns a tuple with one real component per variable; raises ValueError for anything else."""
-        tables, (points, matrix) = self.tables, self.projection()
-        q = np.zeros(self.shape)
-        for first in range(0, tables.elements, PROJECTED):
-            some = slice(first, first + PROJECTED)
-            x = tuple(tables.positions(points, some))
-            values = tables.physics.at_points(f, x, t, "the initial state")
-            for v, value in enumerate(values):
-                q[v, :, some] = multiply(matrix, np.broadcast_to(real(value, tables.law.variables[v]), x[0].shape))
-        return q
-
-    def not_admitted(self, f):
-        tables, (points, _) = self.tables, self.projection()
-        for first in range(0, tables.elements if tables.law.admissible else 0, PROJECTED):
-            some = slice(first, first + PROJECTED)
-            x = tuple(tables.positions(points, some))
-            q = tables.physics.at_points(f, x, 0.0, "the initial state")
-            m = {name: values[some] for name, values in tables.parameters.items()} | {
-                name: call(tables.law.parameters[name], dict(x=x), name) for name in tables.media.names}
-            with np.errstate(all="ignore"):
-                good = tables.physics.admits(q=tuple(np.broadcast_to(a, x[0].shape) for a in q), x=x, t=0.0, m=m)[0]
-            if fault := not_admitted(tables.law, good, q, x):
-                return fault
-        return ""
-
-    def state_at(self, q, place, row):
-        tables = self.tables
-        points = tables.points if tables.trace is None else np.concatenate([tables.points, tables.face_points])
-        r = points[row:row + 1]
-        values = tables.reference.basis.evaluate_basis(r) if tables.modal else tables.cell.interpolation(r)
-        x = tables.positions(r, slice(place, place + 1))
-        return (q[:tables.moving, :, place] @ values[0]), tuple(c.item() for c in x)
-
-    def limited(self, q):
-        """The state q (variable, row, element) of the host, limited in place as after a stage, if the method has a limiter."""
-        if self.tables.limits is not None:
-            ArrayBackend(np, "float64", "numpy").operations(self.method.operations(self.tables), self.tables).limit(q)
-        return q
-
-    def projection(self):
-        """The points (point, dim) in the reference cell at which `project` evaluates a function, and the matrix (row, point)
-        from values there to the state."""
-        cell = self.tables.cell
-        if self.method.start == "interpolation":
-            return cell.nodes, np.eye(len(cell.nodes))
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * cell.order + 4, self.method.quadrature or 0))
-        return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
-
-    def error_estimate(self, loop):
-        return error_estimate(self, loop)
+        The rate is not asked for where wave speeds do not depend on the state, or depend on time."""
+        if self.stepper.name not in self._checks:
+            by_state, by_time, admits, never = self.decisive
+            exponents = tuple(exponent for _, exponent, _ in self.limits(self.stepper)) if by_state and not by_time else 0
+            # On several ranks each look is a message.
+            never = never or self.messages is not None and not admits and not exponents
+            self._checks[self.stepper.name] = None if never else exponents if self.several or not exponents else exponents[0]
+        return self._checks[self.stepper.name]
 
     def program(self, name, *options):
-        """A program of these elements, of a function of `stage_program`."""
-        return self.operations.alone.program(name, *options)
+        """A program of all sets, of a function of `stage_program`."""
+        return self.operations.all_stages.program(name, *options)
 
     def step_text(self):
         return step_text(last_stage(self, self.stepper), super().step_text())
 
+    def error_estimate(self, loop):
+        return error_estimate(self, loop)
 
-class ModalOperator(DGOperator):
-    """The operator of modal DG; the state is the coefficients c[variable, mode, element]."""
+    # The largest step.
 
-    def at_nodes(self, q):
-        return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
+    def largest_step(self, state, t, check=None):
+        """Largest stable time step at the state; check: its `Check` from `advance_checked`, or None."""
+        if check is not None and check.rate is not None:
+            return step_of(check.rate)
+        return self.max_dt(state, t, self.stepper)
 
-    def fetch(self, state):
-        return Nodal(self.operations.fetch(state), self.nodal)
+    def max_dt(self, state, t, stepper):
+        """Largest stable time step at the state with a stepper.
 
-    def projection(self):
-        reference = self.tables.reference
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * self.method.order + 4, reference.degree))
-        return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
+        If the wave speeds depend on neither state nor time, the step comes from the eigenvalues of this operator, which are
+        found once: see `dgarray.methods.dg.spectrum`. Else it comes from wave speeds and sizes of the elements, by a measured
+        table: see `dgarray.methods.dg.stability`.
+
+        Raises ValueError for a stepper that has no stable step at this order."""
+        by_state, by_time, *_ = self.decisive
+        if by_state or by_time:
+            return self._step_of_table(state, t, stepper)
+        if stepper.name not in self._steps:
+            for each in self.sets:
+                check_stepper(each.method.order, stepper)
+            search = self._step_of_spectrum
+            step = search(stepper) if self.messages is None else self.messages.once(search, stepper)
+            self._steps[stepper.name] = step if step > 0 else self._step_of_table(state, t, stepper)
+        return self._steps[stepper.name]
+
+    def limits(self, stepper):
+        """(factor, exponent, rate of what is damped) of each set, see `_rate_of_step`."""
+        if stepper.name not in self._limits:
+            self._limits[stepper.name] = [(*each.limit(stepper), each.damping / real_limit(stepper))
+                                          for each in self.set_tables.values()]
+        return self._limits[stepper.name]
+
+    def _rate_of_step(self, rates, stepper):
+        """One over the largest step that these wave rates allow, of the set or a tuple of those of each,
+
+        1 / dt = largest of rate / factor + damping / z,
+
+        with factor of `NodalTables.limit`, the law's damping rate, and z the stepper's stability limit on the negative real
+        axis."""
+        if not self.several:
+            (factor, _, damped), = self.limits(stepper)
+            return rates / factor + damped
+        return float(np.max([rate / factor + damped for rate, (factor, _, damped) in zip(rates, self.limits(stepper))]))
+
+    def _step_of_table(self, state, t, stepper):
+        """The step from the measured table."""
+        rates = tuple(each.operations.rate(q, t, exponent) for each, q, (_, exponent, _) in zip(
+            self.operators.values(), self.by_set(state).values(), self.limits(stepper)))
+        rate = self._rate_of_step(rates if self.several else rates[0], stepper)
+        return step_of(rate if self.messages is None else self.messages.largest(np.array([rate]))[0])
+
+    def waves_step(self, state, t):
+        if any(each.functions.wave_speed.depends_on(what) for each in self.set_tables.values() for what in "qt"):
+            return None
+        return min(each.waves_step(self.stepper) for each in self.operators.values())
+
+    @cached_property
+    def search(self):
+        """The `Search` for the eigenvalues of all sets together and the number of elements that it is made on; None where the
+        largest step comes from the measured table, as it does where elements of two sizes are alike otherwise."""
+        return self._search(self.set_tables.values())
+
+    def _search(self, tables):
+        return None if self.alike and next(iter(tables)).join_faces else search_of(list(tables))
+
+    def searched(self, places):
+        unknowns = max(int(np.prod(each.shape[:2])) for each in self.operators.values())
+        return 0 if self.search is None else searched(self.search[0], unknowns, places)
+
+    def _step_of_spectrum(self, stepper):
+        """The step from the operator's eigenvalues, by array expressions in float64, so that it is the same on every backend;
+        nan where the table must be used instead. On a part of a mesh it is that of the whole."""
+        problem, sets, tables, search = replace(self.problem, mesh=self.mesh.whole), self.sets, self.set_tables, self.search
+        if self.mesh.share is not None:
+            sets = self.method.sets(problem)
+            tables = {each.name: each.method.tables(each.problem) for each in sets}
+            search = self._search(tables.values())
+        if search is None:
+            return np.nan
+        (search, count), rates = search, np.empty(problem.mesh.cell_count)
+        for each, own in zip(sets, tables.values()):          # rates of different sets do not compare well
+            rates[each.cells] = own.rates() / (own.limit(stepper)[0] if len(sets) > 1 else 1)
+        if not np.isfinite(rates).all():
+            return np.nan
+        backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
+        if count < len(rates):          # only elements that limit the step, with a zero exterior state where they are cut out
+            cells = limiting_part(problem.mesh, rates, count, [each.cells for each in sets])
+            problem = replace(problem, mesh=problem.mesh.part(cells, Inner.CUT))
+            sets, tables = sets_of(self.method, problem), None
+        arrays = DGOperator(problem, self.method, sets, backend, tables)
+        share = search.share_of(count, len(rates), self.mesh.dim)
+        with np.errstate(all="ignore"):          # a user's source may be nan at a random state; then the table is used
+            still = arrays.flat(arrays.rhs(arrays.zeros(), 0.0))
+
+            def linear(q):
+                return arrays.flat(arrays.rhs(arrays.unflat(q), 0.0)) - still
+            return rounded_down(stable_step(linear, len(still), stepper, search, share))
+
+    def flat(self, state):
+        """The values of a state (variable, node, element) of each set, as one vector."""
+        return np.concatenate([values.ravel() for values in self.by_set(state).values()])
+
+    def unflat(self, values):
+        """The inverse of `flat`."""
+        shapes = {name: each.shape for name, each in self.operators.items()}
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+        return self.of_sets({name: part.reshape(shape) for (name, shape), part in zip(
+            shapes.items(), np.split(values, ends[:-1]))})
+
+    # Checks of a state.
+
+    def check(self, state, t):
+        found = self._each(lambda o, q: o.check(q, t), self.by_set(state)).values()
+        return Check(all(each.finite for each in found), all(each.admissible for each in found))
+
+    def not_finite(self, arrays):
+        return self._in_mesh(lambda o, q: o.not_finite(q), self.split(arrays))
+
+    def not_admissible(self, arrays, t):
+        return self._in_mesh(lambda o, q: o.not_admissible(q, t), self.split(arrays))
+
+    def _in_mesh(self, function, parts):
+        """Positions that a function finds in each set, with the elements' numbers in the mesh, in the order of these."""
+        found = self._each(function, parts)
+        rows = np.concatenate([np.column_stack([each.cells[rows[:, 0]], rows[:, 1:]])
+                               for each, rows in zip(self.sets, found.values())])
+        return rows[np.lexsort(rows.T[::-1])]
+
+    def state_at(self, arrays, place, row):
+        number, own = self.numbers[:, place]
+        name = self.sets[number].name
+        return self.operators[name].state_at(self.split(arrays)[name], int(own), row)
+
+    def change(self, state, before):
+        changes = self._each(lambda o, q, p: o.operations.change(q, p), self.by_set(state), self.by_set(before)).values()
+        return np.max([change[:, :len(self.law.variables)] for change in changes], axis=0)
 
 
-@dataclass
-class Nodal:
-    """A copy of coefficients to the host whose result is values at the nodes.
-
-    coming: the copy, from `DGArrays.fetch`;  nodal: the function from coefficients to values at the nodes"""
-
-    coming: object
-    nodal: object
-
-    def ready(self):
-        return self.coming.ready()
-
-    def result(self):
-        return self.nodal(self.coming.result())
+def step_of(rate):
+    """The step of a rate, 1 / time; there is no largest one where nothing moves."""
+    return 1 / rate if rate != 0 else np.inf

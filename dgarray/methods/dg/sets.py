@@ -24,13 +24,14 @@ from .joins import joins
 class ElementSet(NamedTuple):
     """Elements that are alike.
 
-    name       of the set;  zone: name of the output that it belongs to, None where there is one for all
+    name       of the set, None where all elements of the mesh are alike
+    zone       name of the output that it belongs to, None where there is one for all
     cells      numbers of its elements in the mesh
     method, problem   of its elements alone, whose faces to others are joins
     several    whether a face of these elements may meet several smaller ones
     layer      the absorbing layer that they are in, or None"""
 
-    name: str
+    name: str | None
     zone: str | None
     cells: np.ndarray
     method: object

@@ -1,42 +1,50 @@
-"""The states of discontinuous Galerkin on several element sets: which values lie where, and values for output."""
+"""The states of discontinuous Galerkin on one or several element sets: which values lie where, and values for output."""
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ...physics.trace import call
-from ..operator import Operator
-from ..step_operations import Fetched
+from ..array_operator import SteppedOperator
 
 
-class SetsState(Operator):
-    """A base class of `SetsOperator`. A state is {set: q (variable, row, element)} in the layout of each set's backend.
+class SetsState(SteppedOperator):
+    """A base class of `DGOperator`. A state is {set: q} in the layout of each set's operations, or q where there is one set.
 
     Plain arrays, as users see them, are {zone: q (variable, row, element)}, or one q where the whole mesh is one zone. Internal
     variables are arrays of their own, by the name of their set: "pml internal", and then the one zone has the name "q". For
     recorders, norms and messages the elements have the numbers of the mesh, and all zones the highest order, whose polynomials
     hold those of lower order.
 
-    sets       `ElementSet`s;  operators: {name: the operator of each}
+    sets       `ElementSet`s;  operators: {name: the `SetOperator` of each}
+    several    whether there are several;  alike: whether all elements are, which `ElementSet.name` tells
     zones      {name of a zone: numbers of its elements in the mesh}"""
 
-    def __init__(self, problem, method, sets, backend, operators):
-        super().__init__(problem, backend)
-        self.method, self.sets, self.operators = method, sets, operators
-        self.set_of, self.number = (np.empty(problem.mesh.cell_count, int) for _ in range(2))          # of each element, and
-        for i, each in enumerate(sets):                                                                # its number there
-            self.set_of[each.cells], self.number[each.cells] = i, np.arange(len(each.cells))
-        self.internals = {f"{name} internal": name for name, operator in self.operators.items()
-                          if operator.tables.variables > operator.tables.moving}
+    def __init__(self, problem, method, sets, operators, operations, backend):
+        super().__init__(problem, method, operations, backend)
+        self.sets, self.operators, self.several, self.alike = sets, operators, len(sets) > 1, sets[0].name is None
+        self.internals = {f"{name} internal": name for name, each in operators.items()
+                          if each.tables.variables > each.tables.moving}
         self.one = list(self.zones) == [None] and not self.internals          # whether plain arrays are one
-        first = {each.zone: self.operators[each.name].tables for each in reversed(sets)}
+        first = {each.zone: operators[each.name].tables for each in reversed(sets)}
         self.unknowns = {key_of(zone): (first[zone].moving, first[zone].rows, len(cells)) for zone, cells in self.zones.items()}
         for name, of_set in self.internals.items():
-            tables = self.operators[of_set].tables
-            self.unknowns[name] = (tables.variables - tables.moving, *self.operators[of_set].shape[1:])
+            tables = operators[of_set].tables
+            self.unknowns[name] = (tables.variables - tables.moving, *operators[of_set].shape[1:])
+        if not self.several:
+            self.shape = operators[sets[0].name].shape
 
-    def _each(self, function, *states):
-        """{set: function(operator of the set, its part of each state)}."""
-        return {name: function(operator, *[state[name] for state in states]) for name, operator in self.operators.items()}
+    def by_set(self, state):
+        """A state as {set: part}."""
+        return state if self.several else {self.sets[0].name: state}
+
+    def of_sets(self, parts):
+        """The state of {set: part}: the inverse of `by_set`."""
+        return parts if self.several else parts[self.sets[0].name]
+
+    def _each(self, function, *given):
+        """{name: function(operator of the set, its part of each given)}."""
+        return {name: function(operator, *[parts[name] for parts in given]) for name, operator in self.operators.items()}
 
     @cached_property
     def zones(self):
@@ -49,17 +57,27 @@ class SetsState(Operator):
         return {key_of(zone): numbers for zone, numbers in self.zones.items()} | {
             name: cells[of_set] for name, of_set in self.internals.items()}
 
+    @cached_property
+    def numbers(self):
+        """The number of the set of each element of the mesh, and the element's number there, (2, element)."""
+        numbers = np.empty((2, self.mesh.cell_count), int)
+        for i, each in enumerate(self.sets):
+            numbers[0, each.cells], numbers[1, each.cells] = i, np.arange(len(each.cells))
+        return numbers
+
     def parameters(self, part):
         """As `Operator.parameters`, of each set's law."""
+        if self.alike:
+            return self.operators[None].parameters(part)
         numbers, found = self.problem.numbers, {}
         for name in (name for name, number in numbers.items() if number is None):
-            values, owner = np.empty(part.shape), np.broadcast_to(part.spread(self.set_of), part.shape)
+            values, owner = np.empty(part.shape), np.broadcast_to(part.spread(self.numbers[0]), part.shape)
             for i, operator in enumerate(self.operators.values()):
                 given, inside = operator.law.parameters[name], owner == i
                 if callable(given):
                     values[inside] = np.broadcast_to(call(given, dict(x=part.x), name), part.shape)[inside]
                 elif isinstance(given, dict):
-                    everywhere = np.zeros(len(self.set_of))
+                    everywhere = np.zeros(self.mesh.cell_count)
                     everywhere[self.sets[i].cells] = operator.tables.parameters[name]
                     values[inside] = np.broadcast_to(part.spread(everywhere), part.shape)[inside]
                 else:
@@ -113,31 +131,25 @@ class SetsState(Operator):
         return numbers if isinstance(q, np.ndarray) else self.backend.integers(numbers)
 
     def zeros(self):
-        return self._each(lambda o: o.zeros())
+        return self.of_sets(self._each(lambda o: o.operations.zeros()))
 
     def state(self, arrays):
-        return self._each(lambda o, q: o.state(q), self.split(arrays))
+        return self.of_sets(self._each(lambda o, q: o.operations.state(q), self.split(arrays)))
 
     def plain(self, state):
-        return self.merged(self._each(lambda o, q: o.plain(q), state))
+        return self.merged(self._each(lambda o, q: o.operations.plain(q), self.by_set(state)))
 
     def host(self, state):
-        return self.merged(self._each(lambda o, q: o.host(q), state))
+        return self.merged(self._each(lambda o, q: o.operations.host(q), self.by_set(state)))
+
+    def copy(self, state, target):
+        for values, place in zip(self.by_set(state).values(), self.by_set(target).values()):
+            place[...] = values
 
     def in_zones(self, arrays):
         parts = self.split(arrays)
         return [(name, operator, parts[name], None if operator.mesh.share is None else operator.mesh.share.own)
                 for name, operator in self.operators.items()]
-
-    def flat(self, state):
-        """The values of a state (variable, node, element) of each set, as one vector."""
-        return np.concatenate([values.ravel() for values in state.values()])
-
-    def unflat(self, values):
-        """The inverse of `flat`."""
-        shapes = {name: operator.shape for name, operator in self.operators.items()}
-        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
-        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(values, ends[:-1]))}
 
     # Values for output and recorders.
 
@@ -148,36 +160,53 @@ class SetsState(Operator):
         return {each.name: self.operators[each.name].tables.cell.interpolation(
             spaces[each.problem.mesh.cell_type].cell.nodes) for each in self.sets}
 
+    def _together(self, values, places, count):
+        """Values (variable, node of the highest order, place) at so many places from those at the nodes of each set, and which
+        places these are; nan at nodes that the shape of an element does not have."""
+        if self.alike:
+            return values[None]
+        found = np.full((len(self.law.variables), self.space.sizes["node"], count), np.nan, self.dtype)
+        for name, matrix in self.to_highest.items():
+            found[:, :len(matrix), places[name]] = matrix @ values[name]
+        return found
+
     def nodal(self, arrays):
-        """Values at the nodes of the highest order, (variable, node, element of the mesh); nan at nodes that the shape of an
-        element does not have."""
-        parts = self.split(arrays)
-        values = self._empty(len(self.set_of))
-        for each in self.sets:
-            matrix = self.to_highest[each.name]
-            values[:, :len(matrix), each.cells] = matrix @ self.operators[each.name].nodal(parts[each.name])
-        return values
+        """Values at the nodes of the highest order, (variable, node, element of the mesh)."""
+        values = self._each(lambda o, q: o.nodal(q), self.split(arrays))
+        return self._together(values, {each.name: each.cells for each in self.sets}, self.mesh.cell_count)
 
     def take(self, state, elements):
-        elements = np.asarray(elements)
-        values = self._empty(len(elements))
-        for i, (name, operator) in enumerate(self.operators.items()):
-            inside, matrix = self.set_of[elements] == i, self.to_highest[name]
-            values[:, :len(matrix), inside] = matrix @ operator.take(state[name], self.number[elements[inside]])
-        return values
-
-    def _empty(self, elements):
-        """An array for values at the nodes of so many elements."""
-        return np.full((len(self.law.variables), self.space.sizes["node"], elements), np.nan, self.dtype)
+        sets, numbers = self.numbers[:, np.asarray(elements)]
+        inside = {name: sets == i for i, name in enumerate(self.operators)}
+        values = self._each(lambda o, q, here: o.nodal(o.operations.take(q, numbers[here])), self.by_set(state), inside)
+        return self._together(values, inside, len(sets))
 
     def snapshot(self, arrays):
         return self.by_zone(self._each(lambda o, q: o.nodal(q), self.split(arrays)))
 
     def fetch(self, state):
-        return Fetched(self.nodal(self.host(state)))
+        return self._fetched(state, self.nodal)
 
     def fetch_snapshot(self, state):
-        return Fetched(self.snapshot(self.host(state)))
+        return self._fetched(state, self.snapshot)
+
+    def _fetched(self, state, values):
+        return Fetches(self._each(lambda o, q: o.operations.fetch(q), self.by_set(state)), values)
+
+
+class Fetches(NamedTuple):
+    """Copies of the states of several sets to the host.
+
+    copies   {set: what `DGArrays.fetch` returns};  values: the function of {set: q} whose result is wanted"""
+
+    copies: dict
+    values: object
+
+    def ready(self):
+        return all(each.ready() for each in self.copies.values())
+
+    def result(self):
+        return self.values({name: each.result() for name, each in self.copies.items()})
 
 
 def key_of(zone):

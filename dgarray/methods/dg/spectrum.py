@@ -60,32 +60,25 @@ SEARCHES = {"scalar": Search(100, 0.98, None, 1.25), "system": Search(60, 0.985,
 
 
 def search_of(tables):
-    """(`Search`, number of elements to search on) for the largest stable step of an operator with these tables.
+    """(`Search`, number of elements to search on) for the largest stable step of an operator on sets of elements with these
+    tables.
 
-    None where the measured table of `dgarray.methods.dg.stability` is used instead: the wave speed depends on state or time, or
-    the mesh is too large and the family of the law allows no part of it."""
-    speed, law = tables.functions.wave_speed, tables.law
-    family(law)          # refuses a name that is not a family
-    search = SEARCHES[law.family if law.family and tables.dim > 1 else "scalar"]          # in 1D each wave is advection
-    count = searched(search, tables.variables * tables.rows, tables.elements)
-    return (search, count) if count and not (speed.depends_on("q") or speed.depends_on("t")) else None
+    None where the measured table of `dgarray.methods.dg.stability` is used instead: a wave speed depends on state or time, or
+    the mesh is too large and the family of the laws allows no part of it."""
+    names = [family(each.law) for each in tables]          # refuses a name that is not a family
+    if any(each.functions.wave_speed.depends_on(what) for each in tables for what in "qt"):
+        return None
+    # In 1D each wave is advection.
+    families = {name if each.law.family and each.dim > 1 else "scalar" for name, each in zip(names, tables)}
+    search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
+    count = searched(search, max(each.variables * each.rows for each in tables), sum(each.elements for each in tables))
+    return (search, count) if count else None
 
 
 def searched(search, unknowns, elements):
     """The number of elements that a `Search` works on, of so many with so many unknowns each; 0: the measured table is used."""
     count = UNKNOWNS // (search.products * unknowns)
     return min(count, elements) if count >= elements or search.share_of_part else 0
-
-
-def search_of_sets(tables):
-    """As `search_of` for several element sets together, from the tables of each; None as there."""
-    functions, laws = [each.functions for each in tables], [each.law for each in tables]
-    if any(each.wave_speed.depends_on("q") or each.wave_speed.depends_on("t") for each in functions):
-        return None
-    families = {law.family if law.family and law.dim > 1 else "scalar" for law in laws}
-    search = SEARCHES[families.pop() if len(families) == 1 else "scalar"]
-    count = searched(search, max(each.variables * each.rows for each in tables), sum(each.elements for each in tables))
-    return (search, count) if count else None
 
 
 def first_vector(size):

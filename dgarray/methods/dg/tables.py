@@ -14,7 +14,7 @@ from .limiters.linear import LinearLimiterTables
 from .limiters.tables import LimiterOptions, LimiterTables
 from .media import Media, inside
 from .physics import Physics
-from .spectrum import search_of
+from .stability import prism_limit, stability_limit
 
 NO_LIMITER = LimiterOptions()
 
@@ -162,12 +162,6 @@ class NodalTables:
         """The same of all in `geometry`."""
         return sum(map(self.rows_of, self.geometry))
 
-    @cached_property
-    def search(self):
-        """How the eigenvalues for the largest stable step are searched for, see `dgarray.methods.dg.spectrum.search_of`; None
-        where the step comes from the measured table, as it does with joins."""
-        return None if self.join_faces else search_of(self)
-
     # At joins, see `dgarray.methods.dg.mortars`.
 
     @property
@@ -253,11 +247,6 @@ class NodalTables:
         """The tables of some of the elements alone, with a zero exterior state at the faces where they are cut out."""
         return self.on(self.mesh.part(cells, Inner.CUT), self.boundary)
 
-    @property
-    def of_whole(self):
-        """The tables on the whole mesh if `mesh` is a part of one, else these tables."""
-        return self if self.mesh.share is None else self.on(self.mesh.whole, self.boundary)
-
     def on(self, mesh, boundary):
         """The tables of the same problem on another mesh."""
         return NodalTables(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source)
@@ -272,6 +261,23 @@ class NodalTables:
         if any(np.min(part) < 0 for part in parts):
             raise ValueError(f"the wave_speed of {type(self.law).__name__} is negative; it must be an absolute value")
         return sum(parts) + self.internal_rates(x)
+
+    def limit(self, stepper):
+        """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`.
+
+        In the weak form the rate has exponent 1, with the bound
+
+        dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
+
+        Where s is the same on all faces, h is an interval's length, the radius of a triangle's inscribed circle, or two thirds
+        of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
+        step an average of the element's value and its neighbours'.
+        Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
+        measured = prism_limit if self.mesh.cell_shape.name == "prism" else stability_limit
+        factor, exponent = measured(self.law, self.order, stepper) if self.order else (np.inf, 1.0)
+        if self.weak:          # |face| / |T| = dim / 2 times J_face / J
+            factor, exponent = min(factor, 4 / self.dim / (2 * self.order + 1)), 1.0
+        return factor, exponent
 
     def internal_rates(self, x):
         """How fast internal variables of about 1 change at the points x (dim) of each element, a number or (element,)."""

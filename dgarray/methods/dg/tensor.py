@@ -10,23 +10,18 @@ from typing import Any
 import numpy as np
 
 from ...mesh.faces import Inner
-from ...mesh.neighbourhood import Neighbourhood
 from ...mesh.partition import within
 from ...physics.fluxes import central, upwind
-from ...physics.laws import Advection
-from ...reference.tensor import KINDS, tensor_cell
+from ...reference.tensor import KINDS
 from ...spaces.tensor import TensorSpace
 from ...support.wording import choose
 from ..problem import Problem
-from .joins import joins
 from .limiters.tables import LimiterOptions, needs_pressure
 from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
-from .mortars import points_at_mortars
-from .operator import DGOperator
 from .physics import Physics
 from .set_operations import TensorOperations
-from .stability import stability_limit
+from .set_operator import TensorSetOperator
 from .tensor_tables import AffineTensorTables, TensorTables, are_affine
 
 SHAPES = "quadrilateral", "hexahedron"
@@ -73,7 +68,7 @@ class TensorDG(DG):
     positivity: bool | str = False
     limiter: str | None = None
     indicator: str | None = None
-    shapes, recipe = SHAPES, TensorOperations
+    shapes, recipe, set_operator = SHAPES, TensorOperations, TensorSetOperator
 
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
@@ -181,46 +176,3 @@ class TensorDG(DG):
             mesh = apart if mesh.share is None else within(mesh, apart, every)[1]
         return tables(mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source, self.nodes,
                       self.volume_flux, self.limiting, self.shock_capturing)
-
-    def operator_of_set(self, problem: Problem, backend: Any) -> Any:
-        """The `TensorOperator` of a problem on a backend."""
-        return TensorOperator(problem, self, self.tables(problem), backend)
-
-
-class TensorOperator(DGOperator):
-    """The operator of tensor-product DG; the state is q (variable, node, element)."""
-
-    def __init__(self, problem, method, tables, backend):
-        super().__init__(problem, method, tables, backend)
-        if len(problem.mesh.whole.hanging):
-            if tables.limiting.limiter:
-                tables.limits.place(Neighbourhood.of(problem.mesh), slice(0, tables.elements))
-            lists = joins(problem.mesh, np.zeros(tables.elements, int))
-            whole = problem.mesh.whole
-            if tables.limiting.positivity:          # on all parts of a mesh alike
-                tables.mortar_points = points_at_mortars(joins(whole, np.zeros(whole.cell_count, int)), [tables]).get(0)
-            self.operations.alone = self.operations.stages({None: self.operations}, lists, {None: True})
-
-    def limit(self, stepper):
-        """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
-        reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum.
-
-        Finite volumes of first order stay positive up to factor = w_0, the smallest subcell; with the largest share alpha of
-        them 1 / factor = (1 - alpha) / factor of DG + alpha / w_0."""
-        order, sensor = self.method.order, self.tables.sensor
-        bound = 2 / (2 * order + 1)          # of an interval of length 2: h / s / (2 order + 1), see `DGOperator`
-        if not order:
-            return bound, 1.0
-        factor, exponent = stability_limit(Advection(1.0), order, stepper)
-        factor = min(bound, factor / 2 ** (1 / exponent))
-        if sensor is not None:
-            factor = 1 / ((1 - sensor.most) / factor + sensor.most / float(self.tables.cell.w[0]))
-        return factor, 1.0
-
-    def projection(self):
-        cell = self.tables.cell
-        if self.method.start == "interpolation":
-            return cell.nodes, np.eye(len(cell.nodes))
-        exact, fine = tensor_cell(cell.dim, cell.order), tensor_cell(cell.dim, cell.order + 2)
-        to_exact = exact.interpolation(fine.nodes).T * fine.weights / exact.weights[:, None]
-        return fine.nodes, exact.interpolation(cell.nodes) @ to_exact

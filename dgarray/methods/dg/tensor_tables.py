@@ -4,6 +4,7 @@ from functools import cached_property
 import numpy as np
 
 from ...mesh.curved.cell_maps import positions
+from ...physics.laws import Advection
 from ...physics.pointwise import Pointwise
 from ...reference.tensor import tensor_cell
 from ...spaces.tensor_metrics import Metrics
@@ -12,6 +13,7 @@ from .limiters.slope_shares import direction
 from .limiters.tables import NodalLimiterTables
 from .mortar_forms import entropy_functions, mortar_form
 from .shock_sensor import ShockSensor
+from .stability import stability_limit
 from .tables import NO_LIMITER, NodalTables
 
 
@@ -132,6 +134,21 @@ class TensorTables(NodalTables):
         total = total if self.affine else total / self.jacobian
         largest = np.max(np.broadcast_to(total, (self.rows, self.elements)), axis=0)
         return largest + self.internal_rates(tuple(self.mesh.centroids.T))
+
+    def limit(self, stepper):
+        """(factor, 1): dt = factor / rate, with the rate of `TensorForm.rate`, the sum over the axes of the speeds in the
+        reference cell. Along an axis the operator is that of the interval, whose measured limit holds for the sum.
+
+        Finite volumes of first order stay positive up to factor = w_0, the smallest subcell; with the largest share alpha of
+        them 1 / factor = (1 - alpha) / factor of DG + alpha / w_0."""
+        bound = 2 / (2 * self.order + 1)          # of an interval of length 2: h / s / (2 order + 1), see `NodalTables`
+        if not self.order:
+            return bound, 1.0
+        factor, exponent = stability_limit(Advection(1.0), self.order, stepper)
+        factor = min(bound, factor / 2 ** (1 / exponent))
+        if self.sensor is not None:
+            factor = 1 / ((1 - self.sensor.most) / factor + self.sensor.most / float(self.cell.w[0]))
+        return factor, 1.0
 
 
 def two_point(physics, volume_flux):
