@@ -53,8 +53,8 @@ class Mesh(MeshData):
 
     join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or
-    curved; those of a `dgarray.mesh.mixed.MixedMesh` have several. Functions that change a mesh return a copy.
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, pyramids, prisms or hexahedra,
+    straight or curved; those of a `dgarray.mesh.mixed.MixedMesh` have several. Functions that change a mesh return a copy.
     """
 
     def periodic(self, *pairs: Sequence[str]) -> Mesh:
@@ -231,7 +231,8 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
           geometry_nodes: ArrayLike | None = None) -> Mesh:
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
-    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 6 of prisms, in the order of VTK.
+    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 5 of pyramids, 6 of prisms, in
+    the order of VTK.
     facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
                faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells
