@@ -13,8 +13,8 @@ LINES = 8          # short lines of a curved edge
 
 @lru_cache(maxsize=16)
 def parts_of(shape, levels=LEVELS):
-    """Reference points (point, dim) of a cell whose edges are halved so often, and its parts (part, corner), of its shape; those
-    of a pyramid are tetrahedra, two in the place of each small pyramid."""
+    """Reference points (point, dim) of a cell whose edges are halved so often, and its parts (part, corner), of its shape;
+    those of a pyramid are tetrahedra, two in the place of each small pyramid."""
     points, cells = shape.corners, {shape.name: np.arange(len(shape.vertices))[None]}
     for _ in range(levels):
         points, found, _ = refine.children(points, [(NAMED_SHAPES[name], own) for name, own in cells.items()])

@@ -1,6 +1,6 @@
-"""Uniform refinement of pyramids: six pyramids, at the corners, under the apex's one and upside down, and four tetrahedra between.
+"""Uniform refinement of pyramids: a pyramid at each corner, one upside down under the apex's, and four tetrahedra between.
 
-They fill a pyramid with straight edges exactly, although its map is rational and theirs are others."""
+They fill a pyramid with straight edges exactly, although their maps are not that of the pyramid."""
 import numpy as np
 
 # The corners in whose middle each of the 14 points of a refined pyramid lies.

@@ -26,9 +26,9 @@ def split(mesh):
                 points[parts.reshape(-1)] = own[:, corners].reshape(-1, mesh.dim)
                 nodes.setdefault(name, []).append(own)
             cells.setdefault(name, []).append(parts.reshape(-1, parts.shape[2]))
-            own = begin + np.arange(len(parts))
-            parents.setdefault(name, []).append((own.repeat(parts.shape[1]), np.tile(first + np.arange(parts.shape[1]), len(own))))
-            first += parts.shape[1]
+            own, number = begin + np.arange(len(parts)), first + np.arange(parts.shape[1])
+            parents.setdefault(name, []).append((own.repeat(len(number)), np.tile(number, len(own))))
+            first += len(number)
     parent, child = np.concatenate([rows for each in parents.values() for rows in each], axis=1)
 
     def of_faces(corners):
