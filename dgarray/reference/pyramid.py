@@ -25,7 +25,7 @@ class PyramidCell(MixedFacesCell):
 
     The nodes inside follow from those of a triangle: the one in column i and row l of its lattice lies at a_il and h_il, and
     the node (i, j, l) of the pyramid at a = a_il, b = a_jl and the mean of h_il and h_jl. The Lebesgue constants of the orders
-    1 to 8 are 1, 1.8, 2.7, 3.8, 4.9, 6.8, 8.0 and 10.3."""
+    1 to 8 are 1, 1.8, 2.7, 3.8, 5.2, 6.8, 8.0 and 10.4."""
 
     shape = NAMED_SHAPES["pyramid"]
 
