@@ -87,6 +87,24 @@ class PyramidCell(MixedFacesCell):
         along = [dx * y * z * lower, x * dy * z * lower]
         return np.array([*along, a * along[0] + b * along[1] + x * y * (dz * h ** m - z * lower * m / 2)])
 
+    @cached_property
+    def weighted_modes(self):
+        """Another orthonormal basis, which weights that are bilinear in a and b leave orthogonal: points (mode, 3), and
+        the functions at the nodes (node, mode). Its mass matrix with the weight is diagonal: the weight at the points.
+
+        For k = 0 to N: Lagrange's polynomials of k + 1 Gauss points in a, times those in b, times
+        h^k P_(N - k)^(2 k + 3, 0)(z). Chan & Warburton 2016."""
+        places, found = [], []
+        points, weights = self.shape.quadrature(2 * self.order)
+        for k in range(self.order + 1):
+            line = tensor_cell(2, k, "gauss")
+            places.append(np.column_stack([line.nodes, np.full(len(line.nodes), -1.0)]))
+            at_nodes, inside = (line.interpolation(np.column_stack([2 * a - 1, 2 * b - 1])) * (
+                h ** k * modepy.jacobi(2 * k + 3, 0, self.order - k, 1 - 2 * h))[:, None]
+                for a, b, h in map(collapsed, (self.nodes, points)))
+            found.append(at_nodes / np.sqrt(weights @ inside ** 2))
+        return np.concatenate(places), np.concatenate(found, axis=1)
+
     def gradients(self, r):
         """dl_j/dr_k of the nodal functions at reference points r (point, 3), (3, point, node): not held by the nodes."""
         return self.evaluate_gradients(r) @ np.linalg.inv(self.vandermonde)
