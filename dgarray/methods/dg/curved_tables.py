@@ -19,6 +19,7 @@ import numpy as np
 
 from ...mesh.errors import MeshError
 from ...reference import modal_cell, reference_cell
+from ...reference.columns import multiply
 from ...spaces.simplex_metrics import face_metrics, metrics
 from .tables import NO_LIMITER, ModalTables, QuadratureTables
 from .tensor_tables import TensorTables
@@ -92,11 +93,11 @@ class PointMetrics:
 
     @cached_property
     def inverse(self):
-        found = self.projection @ self._metrics[1]
-        if self.weighted_modes is not None:
-            modes = self.weighted_modes[1]
-            found = modes @ (np.linalg.inv(modes) @ found * self.mode_inverse)
-        J = self.interpolate @ found
+        if self.weighted_modes is None:
+            J = multiply(self.interpolate, multiply(self.projection, self._metrics[1]))
+        else:
+            kappa = multiply(self.weighted_projection, self._metrics[1]) * self.mode_inverse
+            J = multiply(self.interpolate @ self.weighted_modes[1], kappa)
         bad = np.flatnonzero((J <= 0).any(axis=0))
         if len(bad):
             raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is bent too strongly for order={self.order}: "
@@ -117,7 +118,7 @@ class PointMetrics:
         shape = self.mesh.cell_shape
         near = shape.corners[:4] if self.mesh.order == 1 else shape.corners[4] + NEAR * (shape.corners[:4] - shape.corners[4])
         along = shape.weights(points)[:, :4]
-        J = along / along.sum(axis=1, keepdims=True) @ metrics(self.mesh, near)[1]
+        J = multiply(along / along.sum(axis=1, keepdims=True), metrics(self.mesh, near)[1])
         bad = np.flatnonzero((J <= 0).any(axis=0))
         if len(bad):
             raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is folded at its apex, where det dx/dr is "
