@@ -43,12 +43,13 @@ MESHES = {
     "hanging": lambda: wavy(hanging(2, 4)),
     "mixed 3D": lambda: dg.box(cells=3, shape="mixed"),
     "prisms": lambda: wavy(dg.box(cells=2, shape="prism")),
+    "pyramids": lambda: wavy(dg.box(cells=2, shape="pyramid")),
     "tetrahedra": lambda: bent(dg.box(cells=2))}
 REGIONS = {"a": 1, "b": 3}
 PROBLEMS = [("triangles", dg.NodalDG, 1), ("triangles", dg.NodalDG, 3), ("mixed", dg.NodalDG, 2),
             ("regions", dg.NodalDG, REGIONS), ("regions", dg.ModalDG, REGIONS), ("curved", dg.NodalDG, 2),
             ("curved", dg.ModalDG, 2), ("hanging", dg.TensorDG, 2), ("hanging", dg.NodalDG, 1),
-            ("mixed 3D", dg.NodalDG, 2), ("prisms", dg.NodalDG, 1), ("tetrahedra", dg.ModalDG, 2)]
+            ("mixed 3D", dg.NodalDG, 2), ("prisms", dg.NodalDG, 1), ("pyramids", dg.NodalDG, 2), ("tetrahedra", dg.ModalDG, 2)]
 each_problem = pytest.mark.parametrize("name, method, order", PROBLEMS,
                                        ids=[f"{name}-{method.__name__}-{order}" for name, method, order in PROBLEMS])
 
@@ -131,6 +132,7 @@ def at_mortars(operator, q):
     ("fused", "regions", dg.NodalDG(REGIONS, positivity=True)), ("array", "mixed", dg.NodalDG(2, **POSITIVE)),
     ("fused", "hanging", dg.TensorDG(2, positivity=True)), ("array", "hanging", dg.TensorDG(2, "lobatto", positivity=True)),
     ("array", "mixed 3D", dg.NodalDG(2, positivity=True)), ("array", "prisms", dg.NodalDG(1, **POSITIVE)),
+    ("array", "pyramids", dg.NodalDG(2, **POSITIVE)),
     ("fused", "triangles", dg.ModalDG(2, positivity=True)), ("array", "tetrahedra", dg.ModalDG(2, **POSITIVE)),
     ("fused", "triangles", dg.ModalDG(2, positivity="mean")), ("fused", "hanging", dg.TensorDG(2, positivity="mean")),
     ("array", "mixed", dg.NodalDG(2, positivity="mean"))])

@@ -14,6 +14,7 @@ import xarray as xr
 from dgarray.mesh.curved.parts import parted
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.evaluation import Evaluation, at_time, labelled
+from dgarray.reference.shapes import shape_of
 from dgarray.reference.simplex import simplex
 from dgarray.support.wording import choose
 
@@ -35,7 +36,7 @@ def cut(ds, plane, time=None, order=None):
         if not len(some):
             raise missed(text, dg.axes, dg.bounds)
         whole = parted(dg, some)
-    parts = simplices(*whole, shape)
+    parts = simplices(*whole, shape_of(*whole))
     parent, weights, points, corners = pieces(*parts, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
     parent = some[parent // (len(parts[1]) // max(1, len(some)))]

@@ -5,7 +5,6 @@ import numpy as np
 
 from ..mesh.curved import cell_maps
 from ..physics.pointwise import at_points
-from ..reference import cell_quadrature
 from .norms import degree_energies
 from .parts import Part, kept
 from .polynomial import PIECE, PolynomialSpace
@@ -19,7 +18,7 @@ class CurvedSpace(PolynomialSpace):
 
     def rule(self, degree):
         """Quadrature on the reference cell, points (point, dim) and weights (point,)."""
-        return cell_quadrature(self.mesh.cell_shape, degree)
+        return self.mesh.cell_shape.quadrature(degree)
 
     @cached_property
     def extra(self):
@@ -78,8 +77,9 @@ class CurvedSpace(PolynomialSpace):
 
     @cached_property
     def derivatives(self):
-        """D_k (dim, node, node), and dr_k/dx_i (element, dim, dim, node) at the nodes."""
-        return self.cell.differentiation, np.moveaxis(np.linalg.inv(cell_maps.jacobians(self.mesh, self.cell.nodes)), 0, -1)
+        """dl_j/dr_k (dim, node, node) and dr_k/dx_i (element, dim, dim, node) at the nodes."""
+        drdx = np.linalg.inv(cell_maps.jacobians(self.mesh, self.cell.nodes))
+        return self.cell.gradients(self.cell.nodes), np.moveaxis(drdx, 0, -1)
 
     def integral(self, values):
         return self._sum(values, lambda u: u)

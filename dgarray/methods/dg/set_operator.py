@@ -3,7 +3,6 @@ import numpy as np
 
 from ...physics.inadmissible_states import not_admitted
 from ...physics.trace import call
-from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...reference.tensor import tensor_cell
 from ..array_operator import rows_not_finite
@@ -75,7 +74,7 @@ class SetOperator(Operator):
 
     def nearest(self, cell):
         """The same of the polynomial that is nearest in L2."""
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * cell.order + 4, self.method.quadrature or 0))
+        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     def not_admitted(self, f):
@@ -132,7 +131,7 @@ class ModalSetOperator(SetOperator):
 
     def nearest(self, cell):
         reference = self.tables.reference
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * self.method.order + 4, reference.degree))
+        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * self.method.order + 4, reference.degree))
         return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
 
 

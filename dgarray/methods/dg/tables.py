@@ -14,7 +14,7 @@ from .limiters.linear import LinearLimiterTables
 from .limiters.tables import LimiterOptions, LimiterTables
 from .media import Media, inside
 from .physics import Physics
-from .stability import prism_limit, stability_limit
+from .stability import limit_on
 
 NO_LIMITER = LimiterOptions()
 
@@ -101,7 +101,7 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        return np.ascontiguousarray(((corners[:, 1:self.dim + 1] - corners[:, :1]) / 2).transpose(1, 2, 0))
+        return np.ascontiguousarray(((corners[:, self.mesh.cell_shape.axes] - corners[:, :1]) / 2).transpose(1, 2, 0))
 
     @cached_property
     def origin(self):
@@ -265,7 +265,7 @@ class NodalTables:
     def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`.
 
-        In the weak form the rate has exponent 1, with the bound
+        In the weak form, but that of prisms and pyramids which are not affine, the rate has exponent 1, with the bound
 
         dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
 
@@ -273,9 +273,9 @@ class NodalTables:
         of the radius of a tetrahedron's inscribed sphere.  At order 0, which the table lacks, this bound makes a forward Euler
         step an average of the element's value and its neighbours'.
         Fuhry, Giuliani & Krivodonova 2014; Cockburn & Shu 2001, section 2.2."""
-        measured = prism_limit if self.mesh.cell_shape.name == "prism" else stability_limit
-        factor, exponent = measured(self.law, self.order, stepper) if self.order else (np.inf, 1.0)
-        if self.weak:          # |face| / |T| = dim / 2 times J_face / J
+        shape = self.mesh.cell_shape
+        factor, exponent = limit_on(shape, self.law, self.order, stepper) if self.order else (np.inf, 1.0)
+        if self.weak and not (self.curved and shape.mixed_faces):          # |face| / |T| = dim / 2 times J_face / J
             factor, exponent = min(factor, 4 / self.dim / (2 * self.order + 1)), 1.0
         return factor, exponent
 
