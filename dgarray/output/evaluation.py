@@ -235,8 +235,16 @@ def _reduced(ds, variable, time, reduce, combine, dtype):
     return xr.DataArray(out, coords, name=variable)
 
 
-def cell_mean(ds, variable=None, time=None):
-    """Means over the cells, (time, element); see Accessor.cell_mean."""
+def bounds(ds):
+    """Lowest and highest coordinates (2, dim) of the cells."""
+    if ds.dg.geometry_nodes is not None:
+        return np.stack(ds.dg.space.bounds())
+    corners = ds.dg.points[ds.dg.cells]
+    return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
+
+
+def cell_means(ds, variable=None, time=None):
+    """Means of a field, or of all, over the cells, a Dataset (time, element); see Accessor.cell_mean."""
     dg = ds.dg
     ds = at_time(ds, time)
     mean = dg.space.mean
@@ -249,8 +257,7 @@ def cell_mean(ds, variable=None, time=None):
     for number, axis in enumerate(dg.axes):
         attrs = ds[axis].attrs if axis in ds else {"units": dg.units(axis)}
         coords[axis] = "element", centres[number], {**attrs, "long_name": f"{axis} of the cell's centre"}
-    means = xr.Dataset(data, coords, ds.attrs)
-    return means if variable is None else means[variable]
+    return xr.Dataset(data, coords, ds.attrs)
 
 
 def gradient(ds, variable, time=None):

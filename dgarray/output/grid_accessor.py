@@ -20,11 +20,10 @@ from dgarray.output.store.verify import naming_damage
 from dgarray.spaces import GridSpace, grid_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
 
-    from numpy.typing import ArrayLike
 
 
 @naming_damage
@@ -128,24 +127,9 @@ class GridAccessor(Accessor):
         coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
         return xr.DataArray(out, coords, name=variable)
 
-    def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
-        """L2 norm of u - exact(x, t) at the nodes by the trapezoidal rule.
-
-        `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
-        exact: exact(x, t), x a tuple of arrays that broadcast to (z, y, x), returns a tuple with one component per variable
-        Raises ValueError for an unknown variable or another number of components."""
-        return super().error(variable, exact, time)
-
     def _errors(self, names, exact, t, index):
         values = np.stack([self.values(name, index).reshape(1, -1) for name in names])
         return GridSpace(self.lattice).error(values, exact, t)
-
-    def sample(self, points: ArrayLike, time: float | None = None) -> xr.Dataset:
-        """Values of the interpolant at any points, NaN outside the grid; points (point, dim).
-
-        Returns a Dataset with the dim `point` (and `time`, unless one time is chosen) of the fields with derivatives, with x,
-        y, z as coordinates. Raises ValueError for another shape and for a dataset without derivatives."""
-        return super().sample(points, time)
 
     def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """The dataset on a plane (3D) or a line (2D) across an axis such as "z=0.5": again one on a grid, with derivatives.
@@ -233,6 +217,6 @@ class GridAccessor(Accessor):
     points = cells = jacobians = locator = reference
 
 
-def accessor_of(ds):
-    """The accessor of a run's dataset: a GridAccessor on grids, else an Accessor."""
-    return (GridAccessor if ds.attrs.get("cell_type") == "grid" else Accessor)(ds)
+def accessor_of(data):
+    """The accessor of a run's dataset or tree: a GridAccessor on grids, else an Accessor."""
+    return (GridAccessor if data.attrs.get("cell_type") == "grid" else Accessor)(data)

@@ -56,7 +56,7 @@ def _elements(path, space, law, t, values, variable, first, bad):
         export(found, path, overwrite=True)
     else:
         from .pictures.plot import plot
-        plot(found if len(found) > 1 else found[0], variable, -1, path, mesh=True)
+        plot(found, variable, -1, path, mesh=True)
 
 
 def _grid(path, space, law, t, values, variable, first, bad):

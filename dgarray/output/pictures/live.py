@@ -133,7 +133,7 @@ class Live:
     def _flat(self, u, t):
         """The 1D or 2D dataset that is drawn, or one of each shape, of the values of each part at the time t."""
         datasets = [layout.dataset([t], {self.variable: values[None]}) for (layout, _, _), values in zip(self.parts, u)]
-        return seen(datasets if self.several else datasets[0], self.variable, self.plane)
+        return seen(datasets, self.variable, self.plane)
 
 
 def _is_window(figure):

@@ -8,7 +8,6 @@ from dgarray.mesh.curved.parts import edge_lines
 from dgarray.mesh.elements import Elements
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.derived_fields import FROM, at_points, missing
-from dgarray.output.joined_slices import cut_all
 from dgarray.output.pictures.colour_range import (
     NOTHING,
     check_map,
@@ -22,6 +21,7 @@ from dgarray.output.pictures.colour_range import (
 )
 from dgarray.output.pictures.continuous import Continuous
 from dgarray.output.pictures.triangles import FINEST, TRIANGLES, divided, outlines, sides, subdivision
+from dgarray.output.slices import cut
 from dgarray.support.wording import choose
 
 OPTIONS = "limits", "mesh", "cmap", "colorbar", "log", "isolines", "levels", "zoom", "slice"
@@ -43,7 +43,7 @@ def seen(ds, variable, plane):
         return ds
     kept = {variable, *listed(ds)[0][variable].attrs.get(FROM, "").split()}
     alone = [one.drop_vars([name for name in one.dg.variables if name not in kept]) for one in listed(ds)]
-    return cut_all(alone, plane) if isinstance(ds, list) else alone[0].dg.slice(plane)
+    return alone[0].dg.slice(plane) if alone[0].attrs["cell_type"] == "grid" else cut(alone, plane)
 
 
 def listed(ds):

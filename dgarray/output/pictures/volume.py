@@ -62,7 +62,7 @@ class Scene:
                    "they have")
         pyvista = _pyvista()
         check_rendering()
-        datasets, given, ds = listed(ds), ds, listed(ds)[0]
+        datasets, ds = listed(ds), listed(ds)[0]
         ds.dg.field(variable)
         self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits, log), cmap
         self.log = bool(log)
@@ -73,8 +73,8 @@ class Scene:
             self.parts = [part for one, rows in zip(datasets, boundary_rows(datasets, names))
                           for part in surface_parts(one, rows)]
         else:
-            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(given)
-            self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane)) for plane in planes]
+            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(datasets)
+            self.parts = [(GridPart if on_grid else SlicePart)(seen(datasets, variable, plane)) for plane in planes]
         highest = max(one.dg.order for one in datasets)
         corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(highest, 1)))
         places = [part.place(corners) for part in self.parts]
@@ -332,17 +332,12 @@ def boundary_rows(datasets, names):
     return [np.concatenate([np.empty((0, 2), "int64"), *(own[name] for name in chosen if name in own)]) for own in named]
 
 
-def domain_bounds(ds):
-    """(x low, x high, y low, ...) of the domain."""
-    bounds = [one.dg.bounds for one in listed(ds)]
-    return np.stack([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))], axis=1).ravel()
-
-
-def middle_planes(ds):
+def middle_planes(datasets):
     """Three planes across the axes through the middle of the domain."""
-    middle = domain_bounds(ds).reshape(3, 2).mean(axis=1)
-    if listed(ds)[0].attrs["cell_type"] == "grid":          # at nodes, whose values are always there
-        middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(ds.dg.lattice.axes, middle)])
+    bounds = [one.dg.bounds for one in datasets]
+    middle = (np.min(bounds, axis=(0, 1)) + np.max(bounds, axis=(0, 1))) / 2
+    if datasets[0].attrs["cell_type"] == "grid":          # at nodes, whose values are always there
+        middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(datasets[0].dg.lattice.axes, middle)])
     return [f"{axis}={value!r}" for axis, value in zip(AXES, middle.tolist())]
 
 

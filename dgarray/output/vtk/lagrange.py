@@ -117,7 +117,7 @@ class Grid:
 
 
 class Grids:
-    """As `Grid`, of cells of several shapes: grids one behind the other."""
+    """Grids of cells of one shape each, one behind the other: the size, coordinates, values and topology of all."""
 
     def __init__(self, grids):
         self.grids = grids
