@@ -61,7 +61,7 @@ def draw(ds: Any, variable: str, time: float | None = -1, ax: Any = None, **opti
     else:
         picture = flat_picture(ds, variable, ax, pyplot=True, **options)
     picture.show(picture.read(-1), time_of(ds[0]))
-    return picture.ax if isinstance(picture, (Picture, JoinedPicture)) else picture.plotter
+    return picture.ax if isinstance(picture, Picture) else picture.plotter
 
 
 def new_picture(ds, variable, **options):
