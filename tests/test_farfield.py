@@ -24,10 +24,10 @@ from dgarray import (
 from dgarray.analysis.farfield import cross_section, enclosed_volume, mie_cross_section, near_to_far
 from dgarray.cases.common import MESHES
 from dgarray.cases.maxwell_sphere import HALF_PULSE, bistatic, corner_radii, damping, equal_radius, pulse, refined_sphere
-from dgarray.reference import prism
+from dgarray.reference import reference_cell
 from dgarray.reference.tensor import tensor_cell
 from dgarray.spaces.curved_surface import simplex_surface
-from dgarray.spaces.prism_surface import PrismSurface
+from dgarray.spaces.mixed_faces_surface import MixedFacesSurface
 from dgarray.spaces.surface import Surface
 from dgarray.spaces.tensor_surface import TensorSurface
 
@@ -65,7 +65,7 @@ def hexahedral_surface(order=4, nodes="gauss"):
 def prismatic_surface(order=4):
     """The boundary of the cube, of prisms, at whose points of quadrature a record keeps the fields."""
     mesh = box((-1, -1, -1), (1, 1, 1), 4, shape="prism")
-    surface = PrismSurface(mesh, prism(order), mesh.boundary_faces)
+    surface = MixedFacesSurface(mesh, reference_cell(mesh.cell_shape, order), mesh.boundary_faces)
     coords = {name: fixed[:2] for name, fixed in surface.coords(mesh.numbers).items()}
     return xr.Dataset(coords=coords, attrs={"dim": 3, "order": order, "nodes": "warp and blend", "boundary": "all"})
 

@@ -4,12 +4,12 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from dgarray.reference import simplex, tensor_cell
+from dgarray.reference import NAMED_SHAPES, reference_cell, simplex, tensor_cell
 from dgarray.reference.faces import corner_weights
-from dgarray.reference.prism import PRISM_FACES, prism
 
 CORNERS = np.array([(-1, -1, -1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (-1, 1, 1)], float)
 OUTWARD = np.array([(0, 0, -1), (0, 0, 1), (0, -1, 0), (1, 1, 0), (-1, 0, 0)])          # normal * J_face of the biunit face
+PRISM_FACES = NAMED_SHAPES["prism"].faces
 ORDERS = 1, 2, 3, 4
 
 
@@ -32,7 +32,7 @@ def integral(power):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_mass_and_derivatives_are_exact(order):
-    cell = prism(order)
+    cell = reference_cell(NAMED_SHAPES["prism"], order)
     for power in powers(order):
         values = monomial(cell.nodes, power)
         np.testing.assert_allclose(cell.mass.sum(axis=0) @ values, integral(power), atol=1e-12)
@@ -48,7 +48,7 @@ def test_mass_and_derivatives_are_exact(order):
 @pytest.mark.parametrize("order", ORDERS)
 def test_divergence_theorem(order):
     """M D_k + (M D_k)^T is the matrix of the boundary, n_k J_face summed over the faces."""
-    cell = prism(order)
+    cell = reference_cell(NAMED_SHAPES["prism"], order)
     count = cell.face_nodes.shape[1]
     boundary = (cell.mass @ cell.lift).reshape(len(cell.nodes), 5, count)
     for k in range(3):
@@ -61,7 +61,7 @@ def test_divergence_theorem(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_faces_share_the_nodes_of_tetrahedra_and_hexahedra(order):
-    cell = prism(order)
+    cell = reference_cell(NAMED_SHAPES["prism"], order)
     for face, corners in enumerate(PRISM_FACES):
         own = cell.face_polynomials(len(corners))
         other = (simplex(3, order) if len(corners) == 3 else tensor_cell(3, order, "lobatto")).face_polynomials(len(corners))
@@ -73,7 +73,7 @@ def test_faces_share_the_nodes_of_tetrahedra_and_hexahedra(order):
 
 
 def test_padded_nodes_do_no_harm():
-    cell = prism(2)
+    cell = reference_cell(NAMED_SHAPES["prism"], 2)
     lift = cell.lift.reshape(len(cell.nodes), 5, 9)
     assert (cell.face_nodes[:2, 6:] == cell.face_nodes[:2, :1]).all()
     assert not lift[:, :2, 6:].any() and lift[:, 2:].any(axis=0).all()
@@ -81,7 +81,7 @@ def test_padded_nodes_do_no_harm():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_matches_meet_in_every_orientation(order):
-    cell = prism(order)
+    cell = reference_cell(NAMED_SHAPES["prism"], order)
     numbers, positions = cell.match_positions
     for face, other in product(range(5), repeat=2):
         n = len(PRISM_FACES[face])
@@ -101,6 +101,6 @@ def test_matches_meet_in_every_orientation(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_reduced_differentiation(order):
-    cell = prism(order)
+    cell = reference_cell(NAMED_SHAPES["prism"], order)
     E, R = cell.reduced_differentiation
     np.testing.assert_allclose(E @ R, cell.differentiation, atol=1e-11)

@@ -10,7 +10,7 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.mesh.curved import cell_maps
 from dgarray.methods.dg.sets import bent
-from dgarray.spaces import PrismSpace
+from dgarray.spaces import MixedFacesSpace
 from dgarray.stepping import STEPPERS
 
 SHEAR, BEND = 0.1, 0.03
@@ -100,7 +100,7 @@ def test_exact_integrals_keep_the_accuracy(kind):
 @pytest.mark.parametrize("kind", MESHES)
 def test_space(kind):
     """A polynomial at points, its integral and norm."""
-    space = PrismSpace(MESHES[kind](3), 3)
+    space = MixedFacesSpace(MESHES[kind](3), 3)
     nodes = cell_maps.positions(space.mesh, space.cell.nodes)
     x = np.random.default_rng(1).uniform(0.3, 0.7, (50, 3))
     evaluation = space.evaluation(x)
@@ -158,7 +158,7 @@ def test_boundary_integrals(bend):
     """The integral of x.n over the boundary is that of 3 over the volume, and the trace is the field."""
     mesh = prism_box(3, bend=bend, shear=SHEAR, periodic=False)
     mesh = replace(mesh, boundaries={"all": mesh.boundary_faces})
-    space = PrismSpace(mesh, 2)
+    space = MixedFacesSpace(mesh, 2)
     x = cell_maps.positions(mesh, space.cell.nodes)
     total = 0.0
     for part in space.boundary_parts("all", "test"):

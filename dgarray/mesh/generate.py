@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from .mesh import Mesh
 
+CENTRE = "centre"          # of a brick, where it is a corner of cells
 SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
 
 
@@ -85,16 +86,20 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
     cells          number of bricks along x, y and z; one number for all, or one each; 4 by default
     periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x, y, z
     perturb, seed  as for `interval`
-    shape          "tetra", or "hexahedron": each brick is one cell, or "prism": two, whose axes point along z, or "mixed": in a
-                   `MixedMesh`, hexahedra at the lower left, prisms at the lower right and at the upper left, whose axes point
-                   along z and x, tetrahedra at the upper right
+    shape          "tetra", or "hexahedron": each brick is one cell, or "prism": two, whose axes point along z, or "pyramid":
+                   six, which meet in its centre, or in a `MixedMesh`
+                   "mixed": hexahedra at the lower left, prisms at the lower right and at the upper left, whose axes point along
+                   z and x, tetrahedra at the upper right;
+                   "hybrid": hexahedra at the lower left, prisms along x above them, and at the right tetrahedra, which meet the
+                   hexahedra across pyramids
     Raises MeshError for invalid bounds, counts or perturbation."""
-    _check_shape(shape, ("tetra", "hexahedron", "prism", "mixed"))
+    _check_shape(shape, ("tetra", "hexahedron", "prism", "pyramid", "mixed", "hybrid"))
     counted = per_axis(cells, 3, "cells")
-    cuts = {"tetra": _tetrahedra, "hexahedron": _bricks, "prism": _prisms}
+    several = {"mixed": _mixed_bricks, "hybrid": _hybrid_bricks}
+    cuts = {"tetra": _tetrahedra, "hexahedron": _bricks, "prism": _prisms, "pyramid": _pyramids}
 
     def split(corner, counts):
-        return _mixed_bricks(corner, counts) if shape == "mixed" else {shape: cuts[shape](corner, counts)}
+        return several[shape](corner, counts) if shape in several else {shape: cuts[shape](corner, counts)}
     return _lattice(lower, upper, counted, per_axis(periodic, 3, "periodic"), perturb, seed, SIDES[1], split,
                     f"box({counted[0]} x {counted[1]} x {counted[2]})", shape)
 
@@ -122,14 +127,15 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     if not all(isinstance(count, Real) and count >= 1 and count % 1 == 0 for count in counts):
         raise MeshError(f"{source}: cells must be whole numbers from 1; got {tuple(counts)}")
     counts = tuple(int(count) for count in counts)
-    simplex = shape != "mixed" and NAMED_SHAPES[shape].simplex
-    check_room(source, prod(counts) * (factorial(dim) if simplex else 1), dim, simplex)
+    simplex = shape in NAMED_SHAPES and NAMED_SHAPES[shape].simplex
+    check_room(source, prod(counts) * (factorial(dim) if simplex or shape == "pyramid" else 1), dim, simplex)
     place = np.stack(np.meshgrid(*[np.arange(n + 1) for n in counts], indexing="ij"), axis=-1).reshape(-1, dim)
     number = np.arange(len(place)).reshape([n + 1 for n in counts])
-    cells = split(_corners(number), counts)
+    cells = split(_corners(number) | {CENTRE: len(place) + np.arange(prod(counts))}, counts)
+    cells = {name: rows for name, rows in cells.items() if len(rows)}
+    place = _with_centres(place, counts, cells)
     points = lower + (upper - lower) * place / counts
     points = _perturbed(points, place, counts, (upper - lower) / counts, perturb, seed)
-    cells = {name: rows for name, rows in cells.items() if len(rows)}
     inverted = sum(np.count_nonzero(~are_valid(points, rows)) for rows in cells.values())
     if inverted:
         how = "inverts" if simplex else "inverts or makes concave"
@@ -140,6 +146,17 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     mesh = build_mixed(points, cells, facets, source=source) if len(cells) > 1 else build(
         points, *cells.values(), facets, source=source)
     return mesh.periodic(*[pair for pair, glue in zip(sides, periodic) if glue])
+
+
+def _with_centres(place, counts, cells):
+    """The places of the lattice, and those of the centres of bricks that are corners of `cells`, whose numbers change."""
+    numbers = np.unique(np.concatenate([rows.ravel() for rows in cells.values()]))
+    numbers = numbers[numbers >= len(place)]
+    for name, rows in cells.items():
+        centre = rows >= len(place)
+        cells[name] = np.where(centre, len(place) + np.searchsorted(numbers, rows), rows)
+    centres = np.stack(np.unravel_index(numbers - len(place), counts), axis=1) + 0.5
+    return np.concatenate([place, centres]) if len(centres) else place
 
 
 def _numbers(source, name, values):
@@ -201,6 +218,38 @@ def _prisms(corner, _, axis=2):
     triangles = ((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1))
     return _cells(corner, *[[(*xy, end) if axis == 2 else (end, *xy) for end in (0, 1) for xy in triangle]
                             for triangle in triangles])
+
+
+def _pyramids(corner, _):
+    """Six in each brick."""
+    return np.stack([_cells(corner, (*base, CENTRE)) for base in _faces()], axis=1).reshape(-1, 5)
+
+
+def _faces():
+    """The corners of each face of a brick, -x, +x, -y, ..., anticlockwise as its centre sees them; the first and the third are
+    the ends of the diagonal that `_tetrahedra` have."""
+    for axis, side in np.ndindex(3, 2):
+        around = ((0, 0), (0, 1), (1, 1), (1, 0)) if side else ((0, 0), (1, 0), (1, 1), (0, 1))
+        yield [tuple({axis: side, (axis + 1) % 3: u, (axis + 2) % 3: v}[k] for k in range(3)) for u, v in around]
+
+
+def _hybrid_bricks(corner, counts):
+    """Bricks of tetrahedra beside hexahedra, also across joined sides, are cut from their centre: the faces of hexahedra are
+    bases of pyramids, the others those of two tetrahedra each."""
+    x, _, z = np.unravel_index(np.arange(prod(counts)), counts)
+    left, low, middle = x < counts[0] // 2, z < counts[2] // 2, counts[0] // 2
+    bases = [~left & low & (x == where) & (middle > 0) for where in (middle, counts[0] - 1)]
+    cut = bases[0] | bases[1]
+
+    def inside(which):
+        return {key: numbers[which] for key, numbers in corner.items()}
+    pyramids, tetrahedra = [], [_tetrahedra(inside(~left & ~cut), counts)]
+    for number, face in enumerate(_faces()):
+        here = bases[number] if number < 2 else np.zeros_like(cut)
+        pyramids.append(_cells(inside(here), (*face, CENTRE)))
+        tetrahedra.append(_cells(inside(cut & ~here), (*face[:3], CENTRE), (face[0], *face[2:], CENTRE)))
+    return {"tetra": np.concatenate(tetrahedra), "pyramid": np.concatenate(pyramids),
+            "prism": _prisms(inside(left & ~low), counts, axis=0), "hexahedron": _bricks(inside(left & low), counts)}
 
 
 def _mixed_bricks(corner, counts):

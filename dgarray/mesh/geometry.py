@@ -3,8 +3,6 @@ from math import factorial
 
 import numpy as np
 
-from ..reference import cell_quadrature
-from ..reference.quadrature import product
 from ..reference.shapes import shape_of
 from .faces import corner_table
 
@@ -12,11 +10,11 @@ from .faces import corner_table
 def signed_measures(points, cells):
     """Length, area or volume of each cell, negative where it is inverted, (cell,).
 
-    Simplices: det(x_i - x_0) / dim!. Others: the integral of det dx/dr, which has the degree dim - 1 in each coordinate, on
-    prisms 1 in the triangle and 2 along the line."""
+    Simplices: det(x_i - x_0) / dim!. Others: the integral of det dx/dr, which has at most the degree dim - 1 in each
+    coordinate."""
     shape, dim = shape_of(points, cells), points.shape[1]
     if not shape.simplex:
-        r, weights = cell_quadrature(shape, 2) if shape.name == "prism" else product(dim, dim - 1)
+        r, weights = shape.quadrature(dim - 1)
         return np.sum(determinants(points, cells, r) * weights, axis=1)          # rounds alike in a part of the mesh
     x = points[cells]
     edges = x[:, 1:] - x[:, :1]
@@ -85,18 +83,14 @@ def radius_ratios(points, cells, inradii):
 
 
 def scaled_jacobians(points, cells):
-    """Scaled Jacobian of each cell that is no simplex, (cell,): 1 where all corners are right, of a prism over an equilateral
-    triangle; 0 for degenerate cells.
+    """Scaled Jacobian of each cell that is no simplex, (cell,): 1 where all corners are right, of prisms and pyramids where all
+    edges have one length; 0 for degenerate cells.
 
-    The least det(e_1, ..., e_dim) / (|e_1| ... |e_dim|) of the edges e_d at a corner, of prisms times 2 / sqrt(3).
+    The least det(e_1, ..., e_dim) / (|e_1| ... |e_dim|) of dim edges e_d at a corner, over that of the best cell.
     Knupp 2000."""
-    shape = shape_of(points, cells)
-    if shape.name == "prism":
-        x = points[cells].reshape(-1, 2, 3, 3)          # (cell, below or above, corner, dim)
-        up = x[:, 1] - x[:, 0]
-        edges = np.stack([np.roll(x, -1, axis=2) - x, np.roll(x, 1, axis=2) - x,
-                          np.broadcast_to(up[:, None], x.shape)], axis=-1).reshape(-1, 3, 3)
-        scaled = _determinant(edges) / np.prod(np.linalg.norm(edges, axis=1), axis=1)
-        return scaled.reshape(-1, 6).min(axis=1) * 2 / np.sqrt(3)
-    return np.min([_determinant(J) / np.prod(np.linalg.norm(J, axis=1), axis=1)
-                   for J in _jacobians(points, cells, shape.corners)], axis=0)
+    shape, x = shape_of(points, cells), points[cells]
+    least = np.full(len(cells), np.inf)
+    for corner, *others in shape.angles:
+        edges = np.swapaxes(x[:, others] - x[:, corner, None], 1, 2)
+        least = np.minimum(least, _determinant(edges) / np.prod(np.linalg.norm(edges, axis=1), axis=1))
+    return least / shape.regular

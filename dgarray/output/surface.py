@@ -9,7 +9,7 @@ from dgarray.output.dataset import RESERVED, naming, variables_of
 from dgarray.output.evaluation import at_time, by_snapshot
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.spaces.curved_surface import simplex_surface
-from dgarray.spaces.prism_surface import PrismSurface
+from dgarray.spaces.mixed_faces_surface import MixedFacesSurface
 from dgarray.spaces.tensor_surface import TensorSurface
 from dgarray.support.wording import choose
 
@@ -111,10 +111,10 @@ def surface(ds, name, time=None):
 
 
 def surface_of(ds, rows):
-    """The faces (cell, local face) of a dataset, a `Surface`, `CurvedSurface`, `PrismSurface` or `TensorSurface`."""
+    """The faces (cell, local face) of a dataset, a `Surface`, `CurvedSurface`, `MixedFacesSurface` or `TensorSurface`."""
     mesh, cell = ds.dg.space.mesh, ds.dg.reference
-    if mesh.cell_shape.name == "prism":
-        return PrismSurface(mesh, cell, rows)
+    if mesh.cell_shape.mixed_faces:
+        return MixedFacesSurface(mesh, cell, rows)
     return simplex_surface(mesh, ds.dg.order, rows) if mesh.cell_shape.simplex else TensorSurface(mesh, cell, rows)
 
 

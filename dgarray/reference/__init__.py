@@ -1,29 +1,45 @@
 """Reference cells: nodes, bases and matrices in float64 on the host."""
+from functools import lru_cache
+
 from .modal import ModalSimplex, modal_simplex
-from .modal_prism import modal_prism, prism_quadrature
-from .prism import prism
+from .modal_mixed_faces import ModalMixedFacesCell
+from .prism import PrismCell
+from .pyramid import PyramidCell
 from .quadrature import quadrature
 from .shapes import NAMED_SHAPES, SHAPES, Shape, shape_of
 from .simplex import FACES, Simplex, simplex
 from .tensor import tensor_cell
 
+MIXED_FACES = {cell.shape: cell for cell in (PrismCell, PyramidCell)}
+
 
 def reference_cell(shape, order, nodes=None):
-    """The reference cell of polynomials on cells of a `Shape`: a `Simplex`, `PrismCell`, or `TensorCell` with these nodes."""
-    if shape.name == "prism":
-        return prism(order)
+    """The reference cell of functions of an order on cells of a `Shape`: a `Simplex`, a `MixedFacesCell`, or a `TensorCell`
+    with these nodes."""
+    if shape.mixed_faces:
+        return _mixed_faces(shape, order)
     return simplex(shape.dim, order) if shape.simplex else tensor_cell(shape.dim, order, nodes)
 
 
 def modal_cell(shape, order, degree=None):
-    """The modal reference cell of a `Shape`: a `ModalSimplex`, or a `ModalPrism`."""
-    return modal_prism(order, degree) if shape.name == "prism" else modal_simplex(shape.dim, order, degree)
+    """The modal reference cell of a `Shape`, of an order from 0: a `ModalSimplex`, or a `ModalMixedFacesCell`.
+
+    degree: up to which the quadrature is exact, 2 order by default; on faces up to 2 order + 1 at least"""
+    return _modal_mixed_faces(shape, order, degree) if shape.mixed_faces else modal_simplex(shape.dim, order, degree)
 
 
-def cell_quadrature(shape, degree):
-    """Points (point, dim) and weights (point,) on the reference simplex or prism of a `Shape`, exact up to `degree`."""
-    return prism_quadrature(degree) if shape.name == "prism" else quadrature(shape.dim, degree)
+@lru_cache(maxsize=64)
+def _mixed_faces(shape, order):
+    if order != int(order) or order < 1:
+        raise ValueError(f"order {order!r} is not allowed; it must be a whole number from 1")
+    return MIXED_FACES[shape](int(order))
 
 
-__all__ = ["FACES", "NAMED_SHAPES", "SHAPES", "ModalSimplex", "Shape", "Simplex", "cell_quadrature", "modal_cell",
-           "modal_simplex", "prism", "quadrature", "reference_cell", "shape_of", "simplex", "tensor_cell"]
+@lru_cache(maxsize=64)
+def _modal_mixed_faces(shape, order, degree):
+    return ModalMixedFacesCell(MIXED_FACES[shape](order), _mixed_faces(shape, max(order, 1)),
+                               2 * order if degree is None else degree)
+
+
+__all__ = ["FACES", "NAMED_SHAPES", "SHAPES", "ModalSimplex", "Shape", "Simplex", "modal_cell", "modal_simplex", "quadrature",
+           "reference_cell", "shape_of", "simplex", "tensor_cell"]

@@ -3,7 +3,7 @@ from functools import cached_property
 
 
 class KeptInterpolation:
-    """For a reference cell with the function `interpolation(r)`."""
+    """For a reference cell with the function `interpolation(r)`, and `differentiation`."""
 
     def interpolation_at(self, rule):
         """`interpolation` at the points of a quadrature rule (point, dim): it is kept, and not to be changed."""
@@ -11,6 +11,10 @@ class KeptInterpolation:
         if key not in self._kept:
             self._kept[key] = self.interpolation(rule)
         return self._kept[key]
+
+    def gradients(self, r):
+        """dl_j/dr_k of the nodal functions at reference points r (point, dim), (dim, point, node)."""
+        return self.interpolation(r) @ self.differentiation
 
     @cached_property
     def _kept(self):

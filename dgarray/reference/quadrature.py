@@ -45,3 +45,22 @@ def product(dim, degree):
     x, w = quadrature(1, degree)
     points = np.stack(np.meshgrid(*dim * [x[:, 0]], indexing="ij"), axis=-1).reshape(-1, dim)
     return points, np.prod(np.meshgrid(*dim * [w], indexing="ij"), axis=0).ravel()
+
+
+@lru_cache(maxsize=64)
+def on_prism(degree):
+    """Points (point, 3) and weights (point,) on the reference prism, exact up to `degree` in the triangle and the line."""
+    (r, of_triangle), (t, of_line) = quadrature(2, degree), quadrature(1, degree)
+    return (np.column_stack([np.tile(r, (len(t), 1)), np.repeat(t[:, 0], len(r))]),
+            np.outer(of_line, of_triangle).ravel())
+
+
+@lru_cache(maxsize=64)
+def on_pyramid(degree):
+    """Points (point, 3) and weights (point,) on the reference pyramid, exact up to `degree` in each of the coordinates a, b, h
+    of `dgarray.reference.shapes.PyramidShape`: Gauss-Legendre rules in a and b, that of Gauss and Jacobi for h^2 in h."""
+    ab, of_square = product(2, degree)
+    rule = modepy.JacobiGaussQuadrature(2, 0, degree // 2, force_dim_axis=True)
+    t = np.repeat(rule.nodes[0], len(ab))
+    r = np.tile(1 + ab, (len(rule.weights), 1)) * ((1 - t) / 2)[:, None] - 1
+    return np.column_stack([r, t]), np.outer(rule.weights / 4, of_square).ravel()

@@ -5,7 +5,6 @@ import numpy as np
 
 from ..mesh.curved import cell_maps
 from ..physics.pointwise import at_points
-from ..reference import cell_quadrature
 from .norms import degree_energies
 from .parts import Part, kept
 from .polynomial import PIECE, PolynomialSpace
@@ -19,7 +18,7 @@ class CurvedSpace(PolynomialSpace):
 
     def rule(self, degree):
         """Quadrature on the reference cell, points (point, dim) and weights (point,)."""
-        return cell_quadrature(self.mesh.cell_shape, degree)
+        return self.mesh.cell_shape.quadrature(degree)
 
     @cached_property
     def extra(self):

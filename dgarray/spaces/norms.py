@@ -50,7 +50,7 @@ def l2_norm(values, mass, jacobians):
 def degree_energies(values, cell, jacobians):
     """Squared L2 norm of the part of each degree of a nodal field's orthonormal modes, (..., degree).
 
-    values: (..., node, element); cell: the `Simplex` or `PrismCell` of its nodes; jacobians: (element,)"""
+    values: (..., node, element); cell: the `Simplex` or `MixedFacesCell` of its nodes; jacobians: (element,)"""
     values, to_modes = np.asarray(values), np.linalg.inv(cell.vandermonde)
     degrees = cell.degrees
     squares = np.zeros((*values.shape[:-2], len(degrees)))

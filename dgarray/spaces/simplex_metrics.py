@@ -1,4 +1,4 @@
-"""Metrics of curved triangles and tetrahedra, and of prisms, at points of the reference cell.
+"""Metrics of curved triangles and tetrahedra, and of prisms and pyramids, at points of the reference cell.
 
 J a^k = J grad r_k are the columns of cof(dx/dr), and n dS = sum_k n_k J a^k dS_r on a face of the reference cell with the
 normal n_k. All are polynomials in r, of the degree (dim - 1)(g - 1) for maps of degree g; det dx/dr has the degree dim (g - 1).
@@ -7,7 +7,6 @@ import numpy as np
 
 from ..mesh.curved import cell_maps
 from ..mesh.geometry import area_vectors
-from ..reference import simplex
 
 
 def metrics(mesh, r, cells=slice(None)):
@@ -29,9 +28,4 @@ def face_metrics(mesh, points, cells=slice(None)):
 def reference_vectors(shape):
     """Outward normals of the reference cell's faces, of the length J_face with respect to the biunit simplex or square, (face,
     dim)."""
-    if shape.name == "prism":
-        x = shape.corners
-        return np.array([sign * np.cross(x[face[1]] - x[face[0]], x[face[2]] - x[face[0]]) / 4
-                         for sign, face in zip(shape.outward, shape.faces)])
-    of_reference = area_vectors(shape.corners, np.arange(len(shape.vertices))[None])[0]
-    return of_reference / simplex(shape.dim - 1, 1).volume if shape.dim > 1 else of_reference
+    return area_vectors(shape.corners, np.arange(len(shape.vertices))[None])[0] / shape.face_measures[:, None]

@@ -7,7 +7,7 @@ import numpy as np
 from dgarray.mesh.curved import cell_maps, geometry as curved_geometry
 from dgarray.mesh.faces import Neighbours
 from dgarray.mesh.mesh import Mesh
-from dgarray.reference import cell_quadrature, modal_cell, shape_of
+from dgarray.reference import modal_cell, shape_of
 from dgarray.spaces.simplex_metrics import face_metrics
 
 
@@ -16,7 +16,7 @@ class PrismMesh(Mesh):
 
     @cached_property
     def measures(self):
-        r, weights = cell_quadrature(self.cell_shape, 4)
+        r, weights = self.cell_shape.quadrature(4)
         return weights @ cell_maps.determinant(cell_maps.jacobians(self, r))
 
     @cached_property

@@ -26,8 +26,8 @@ def curved(mesh, order, function, boundary=None):
     source = f"{mesh.source}, curved"
     try:
         order, shape = checked_order(order), mesh.cell_shape
-        if shape.name == "prism":
-            raise MeshError("curved() is not for prisms; take mapped(function, order), which moves all cells")
+        if shape.mixed_faces:
+            raise MeshError(f"curved() is not for {shape.plural}; take mapped(function, order), which moves all cells")
         nodes = cell_maps.positions(mesh, cell_maps.geometry_cell(shape, order).nodes).transpose(2, 1, 0).copy()
         known = known_nodes(mesh, chosen_faces(mesh, boundary), order)
         u, x = np.zeros(nodes.shape), nodes[known]
@@ -86,7 +86,7 @@ def known_nodes(mesh, rows, order):
     """Whether each geometry node (cell, node) lies on one of the faces `rows` (count, 2)."""
     shape = mesh.cell_shape
     parts = parts_of(shape, order)
-    known = np.zeros((len(mesh.cells), cell_maps.node_count(shape, order)), dtype=bool)
+    known = np.zeros((len(mesh.cells), shape.node_count(order)), dtype=bool)
     for count in sorted({len(corners) for corners, _ in parts[:-1]}):
         same = [(corners, inside) for corners, inside in parts[:-1] if len(corners) == count]
         of_cells = mesh.cells[:, [corners for corners, _ in same]]

@@ -2,7 +2,7 @@
 
 x(r) = sum_j l_j(r) X_j. Straight cells have their corners for X_j and the linear, bilinear or trilinear functions for l_j. In a
 curved mesh, X_j are the `geometry_nodes` (cell, node, dim) of the mesh, and l_j the Lagrange functions of degree g of the nodes
-of `simplex(dim, g)`, or of the Gauss-Lobatto points of `tensor_cell(dim, g, "lobatto")`.
+of `reference_cell(shape, g, "lobatto")`.
 
 A mesh is here all that has `points`, `cells` and `geometry_nodes`: a `Mesh`, or its `Elements`."""
 from functools import lru_cache
@@ -28,20 +28,11 @@ def geometry_cell(shape, order):
 def order_of(shape, count):
     """The degree of the map through so many geometry nodes. Raises ValueError where there is none."""
     for order in range(1, HIGHEST + 1):
-        if node_count(shape, order) == count:
+        if shape.node_count(order) == count:
             return order
-    allowed = ", ".join(str(node_count(shape, order)) for order in range(2, HIGHEST + 1))
+    allowed = ", ".join(str(shape.node_count(order)) for order in range(2, HIGHEST + 1))
     raise ValueError(f"{count} geometry nodes of a {shape.name} cell are not allowed; there are {allowed} for the orders 2 to "
                      f"{HIGHEST}")
-
-
-def node_count(shape, order):
-    """How many geometry nodes cells of a `Shape` have."""
-    if shape.name == "prism":
-        return (order + 1) ** 2 * (order + 2) // 2
-    if not shape.simplex:
-        return (order + 1) ** shape.dim
-    return int(np.prod([order + k for k in range(1, shape.dim + 1)])) // (1, 1, 2, 6)[shape.dim]
 
 
 @lru_cache(maxsize=64)
@@ -58,12 +49,18 @@ def nearest_nodes(nodes, r):
 def interpolation(shape, order, r):
     """The matrix (point, node) that evaluates at the reference points r (point, dim) what the geometry nodes have."""
     r = np.ascontiguousarray(r, dtype=float)
-    return _interpolation(shape, order, len(r), r.tobytes())
+    return _at_points("interpolation", shape, order, len(r), r.tobytes())
+
+
+def slopes(shape, order, r):
+    """The matrices (dim, point, node) that evaluate its derivatives with respect to r."""
+    r = np.ascontiguousarray(r, dtype=float)
+    return _at_points("gradients", shape, order, len(r), r.tobytes())
 
 
 @lru_cache(maxsize=64)
-def _interpolation(shape, order, count, r):
-    matrix = geometry_cell(shape, order).interpolation(np.frombuffer(r).reshape(count, shape.dim))
+def _at_points(what, shape, order, count, r):
+    matrix = getattr(geometry_cell(shape, order), what)(np.frombuffer(r).reshape(count, shape.dim))
     matrix.flags.writeable = False
     return matrix
 
@@ -95,12 +92,11 @@ def jacobians(mesh, r, cells=slice(None)):
     """dx_i/dr_k (point, element, i, k) at the reference points r (point, dim) of some cells."""
     shape, nodes = shape_of(mesh.points, mesh.cells), _nodes(mesh, cells)
     if mesh.geometry_nodes is None:
-        slopes = np.moveaxis(shape.gradients(r), -1, 0)
+        matrices = np.moveaxis(shape.gradients(r), -1, 0)
     else:
-        order = map_order(mesh)
-        slopes = interpolation(shape, order, r) @ geometry_cell(shape, order).differentiation
+        matrices = slopes(shape, map_order(mesh), r)
     columns = np.ascontiguousarray(nodes.transpose(1, 2, 0))
-    J = np.stack([multiply(matrix, columns.reshape(len(columns), -1)) for matrix in slopes])
+    J = np.stack([multiply(matrix, columns.reshape(len(columns), -1)) for matrix in matrices])
     return J.reshape(*J.shape[:2], *columns.shape[1:]).transpose(1, 3, 2, 0)
 
 
@@ -144,13 +140,24 @@ def bends(mesh):
     return np.concatenate([np.linalg.norm(gap, axis=2).max(axis=1) for gap in gaps])
 
 
+def are_affine(mesh):
+    """Whether each cell is an affine image of the reference cell to rounding, (cell,)."""
+    shape, x = shape_of(mesh.points, mesh.cells), mesh.points[mesh.cells]
+    linear = np.column_stack([np.ones(len(shape.vertices)), shape.corners])
+    gap = np.linalg.norm(x - linear @ np.linalg.pinv(linear) @ x, axis=2).max(axis=1)
+    return (gap <= _rounding(x)) & ~are_curved(mesh)
+
+
+def _rounding(x):
+    """Distances that count as rounding in cells with the points x (cell, point, dim), (cell,)."""
+    return STRAIGHT * np.linalg.norm(np.ptp(x, axis=1), axis=1) + 16 * np.finfo(float).eps * np.abs(x).max(axis=(1, 2))
+
+
 def are_curved(mesh):
     """Whether each cell's map differs from that of a straight cell with the same corners by more than rounding, (cell,)."""
     if mesh.geometry_nodes is None:
         return np.zeros(len(mesh.cells), dtype=bool)
-    nodes = mesh.geometry_nodes
-    size = np.linalg.norm(np.ptp(nodes, axis=1), axis=1)
-    return bends(mesh) > STRAIGHT * size + 16 * np.finfo(float).eps * np.abs(nodes).max(axis=(1, 2))
+    return bends(mesh) > _rounding(mesh.geometry_nodes)
 
 
 def extent(mesh):

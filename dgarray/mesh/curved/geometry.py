@@ -3,7 +3,7 @@
 n dS = cof(dx/dr) n_r dS_r, with the cofactors of dx/dr and the normal n_r and area dS_r of the reference cell's face."""
 import numpy as np
 
-from ...reference import cell_quadrature, quadrature
+from ...reference import quadrature
 from ...reference.faces import corner_weights
 from ...reference.quadrature import product
 from .. import geometry
@@ -14,10 +14,7 @@ def measures(mesh):
     """Integral of det dx/dr over each cell, (cell,), negative where it is turned over; exact to rounding."""
     shape, order = mesh.cell_shape, cell_maps.map_order(mesh)
     degree = shape.dim * (order - 1) if shape.simplex else shape.dim * order - 1
-    if shape.simplex or shape.name == "prism":
-        r, weights = cell_quadrature(shape, max(degree, 1))
-    else:
-        r, weights = product(shape.dim, degree)
+    r, weights = shape.quadrature(max(degree, 1))
     return np.concatenate([np.sum(cell_maps.determinant(cell_maps.jacobians(mesh, r, some)) * weights[:, None], axis=0)
                            for some in cell_maps.blocks(len(mesh.cells), len(r))])
 
@@ -75,7 +72,7 @@ def face_quadrature(corners, dim, degree):
 
 
 def quality(mesh):
-    """Least quality of the straight cells whose edges are the tangents dx/dr at a geometry node, (cell,): of simplices the
+    """Least quality of the straight cells that dx/dr at a geometry node makes of the reference cell, (cell,): of simplices the
     normalised radius ratio, of others the scaled Jacobian, as `geometry.scaled_jacobians`; 0 where det dx/dr <= 0."""
     shape, found = mesh.cell_shape, []
     r = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)).nodes
@@ -83,30 +80,21 @@ def quality(mesh):
         J = cell_maps.jacobians(mesh, r, some)
         valid = cell_maps.determinant(J) > 0
         values = np.zeros(valid.shape)
-        if shape.simplex:
-            values[valid] = tangent_ratios(shape, J[valid])
-        elif shape.name == "prism":
-            values[valid] = tangent_prisms(J[valid])
-        else:
-            values[valid] = cell_maps.determinant(J[valid]) / np.prod(np.linalg.norm(J[valid], axis=1), axis=1)
+        values[valid] = quality_of_image(shape, J[valid])
         found.append(values.min(axis=0))
     return np.concatenate(found)
 
 
-def tangent_ratios(shape, J):
-    """Normalised radius ratio of each simplex that J (n, dim, dim) makes of the reference simplex."""
+def quality_of_image(shape, J):
+    """Quality of each cell that J (n, dim, dim) makes of the reference cell."""
+    if shape.tensor:          # all corners are alike
+        return cell_maps.determinant(J) / np.prod(np.linalg.norm(J, axis=1), axis=1)
     points = np.einsum("nik,ck->nci", J, shape.corners).reshape(-1, shape.dim)
     cells = np.arange(len(points)).reshape(len(J), -1)
+    if not shape.simplex:
+        return geometry.scaled_jacobians(points, cells)
     area = np.linalg.norm(geometry.area_vectors(points, cells), axis=2).sum(axis=1)
     return geometry.radius_ratios(points, cells, shape.dim * geometry.signed_measures(points, cells) / area)
-
-
-def tangent_prisms(J):
-    """Least scaled Jacobian at the corners of each prism with the edges J (n, dim, dim): of two edges of the triangle, whose
-    third is their difference, and the one along the line."""
-    a, b, up = np.moveaxis(J, -1, 0)
-    lengths = np.sort(np.linalg.norm([a, b, b - a], axis=2), axis=0)
-    return 2 / np.sqrt(3) * cell_maps.determinant(J) / (lengths[1] * lengths[2] * np.linalg.norm(up, axis=1))
 
 
 def check_points(shape, order):

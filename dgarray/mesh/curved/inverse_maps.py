@@ -1,4 +1,4 @@
-"""Reference coordinates of points in cells: the inverse of affine, bilinear and trilinear maps, and of curved cells' maps."""
+"""Reference coordinates of points in cells: the inverse of the maps of straight cells, affine or not, and of curved ones."""
 import numpy as np
 
 from . import cell_maps
@@ -19,7 +19,7 @@ SKEWED = 0.25
 
 def inverse_maps(mesh):
     """The inverse maps of the cells of a mesh, or of `Elements`: `CurvedMaps` of curved ones, else `AffineMaps` of simplices,
-    `MultilinearMaps` of quadrilaterals and hexahedra."""
+    `MultilinearMaps` of others."""
     if mesh.geometry_nodes is not None:
         return CurvedMaps(mesh)
     return (AffineMaps if mesh.cell_shape.simplex else MultilinearMaps)(mesh.points[mesh.cells], mesh.cell_shape)
@@ -123,9 +123,7 @@ class MultilinearMaps:
 
     def _kept_inside(self, r):
         """The points r (pair, dim), moved into the reference cell."""
-        if self.shape.name == "prism":
-            return np.column_stack([_into_simplex(r[:, :2]), np.clip(r[:, 2], -1, 1)])
-        return _into_simplex(r) if self.shape.simplex else np.clip(r, -1, 1)
+        return self.shape.kept_inside(r)
 
 
 class CurvedMaps(MultilinearMaps):
@@ -136,17 +134,16 @@ class CurvedMaps(MultilinearMaps):
         shape, nodes = mesh.cell_shape, mesh.geometry_nodes
         self.cell, self.shape = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh)), shape
         self.nodes, self.vertices = nodes, shape.corners
-        self.slopes = np.einsum("kjl,eli->ejik", self.cell.differentiation, nodes, optimize=True)
         corners = mesh.points[mesh.cells]
         margin = overshoot(shape, self.cell) * cell_maps.bends(mesh)
         self.low, self.high = corners.min(axis=1) - margin[:, None], corners.max(axis=1) + margin[:, None]
         self.size = np.linalg.norm(self.high - self.low, axis=1)
-        determinants = cell_maps.determinant(self.slopes)
-        self.skewed = determinants.min(axis=1) < SKEWED * determinants.max(axis=1)
+        determinants = cell_maps.determinant(cell_maps.jacobians(mesh, self.cell.nodes))
+        self.skewed = determinants.min(axis=0) < SKEWED * determinants.max(axis=0)
         self.tolerance = TOLERANCE * self.size + 8 * np.finfo("float64").eps * np.abs(nodes).max(axis=(1, 2))
 
     def _step(self, cells, r, off):
-        J = np.einsum("nj,njik->nik", self.cell.interpolation(r), self.slopes[cells])
+        J = np.einsum("knj,nji->nik", self.cell.gradients(r), self.nodes[cells])
         determinants = np.abs(cell_maps.determinant(J))
         # On the way from a far start the iteration may pass where the map folds: there a step of no length ends it.
         J[determinants < FOLD * np.abs(J).max(axis=(1, 2)) ** J.shape[1]] = 1 / FOLD * np.eye(J.shape[1])
@@ -154,12 +151,6 @@ class CurvedMaps(MultilinearMaps):
 
     def _image(self, cells, r):
         return np.einsum("nj,nji->ni", self.cell.interpolation(r), self.nodes[cells])
-
-
-def _into_simplex(r):
-    """The points r (pair, dim), moved into the biunit simplex."""
-    tail = np.maximum((r + 1) / 2, 0)
-    return 2 * tail / np.maximum(tail.sum(axis=1, keepdims=True), 1) - 1
 
 
 def overshoot(shape, cell):

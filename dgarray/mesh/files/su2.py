@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ...reference.shapes import FILE_SHAPES
 from ...support.wording import plural
-from ..curved.cell_maps import HIGHEST, node_count
+from ..curved.cell_maps import HIGHEST
 from ..errors import MeshError
 from ..faces import keys
 from .cells import FACES, block_of, straight
@@ -123,7 +123,7 @@ def _block(what, kind, rows):
     name, count = TYPES.get(number, ("", 0))
     places = slice(None)
     if order > 1 and name in FILE_SHAPES and order <= HIGHEST:
-        count, places = node_count(FILE_SHAPES[name], order), row_by_row(name, order)
+        count, places = FILE_SHAPES[name].node_count(order), row_by_row(name, order)
         name = f"{name}{count}"
     elif order > 1 or not name:
         raise MeshError(f"{what} has cells of SU2's type {kind}, which are not supported; allowed: "

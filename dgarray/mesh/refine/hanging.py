@@ -78,7 +78,7 @@ def find(mesh, rows):
 
     mesh: a `Mesh`, or `Elements`"""
     x = corners(mesh, rows)
-    if not len(rows) or mesh.cell_shape.simplex or mesh.cell_shape.name == "prism":
+    if not len(rows) or not mesh.cell_shape.tensor:
         return none(x.shape[1])
     pieces = parts_of_faces(mesh, rows)
     distance, small = cKDTree(x.mean(axis=1)).query(pieces.mean(axis=2))

@@ -62,7 +62,7 @@ def chosen(mesh, where):
     some = np.zeros(len(mesh.cells), dtype=bool)
     if where is None:
         return ~some
-    if mesh.cell_shape.simplex or mesh.cell_shape.name == "prism":
+    if not mesh.cell_shape.tensor:
         raise MeshError(f"{mesh.source}: refined(where) is for quadrilaterals and hexahedra; {mesh.cell_type} cells are all "
                         "refined at once")
     names = [where] if isinstance(where, str) else where

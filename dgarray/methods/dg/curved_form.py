@@ -1,4 +1,4 @@
-"""The recipe of DG in curved triangles and tetrahedra, and prisms: see `dgarray.methods.dg.curved_tables`."""
+"""The recipe of DG in curved triangles and tetrahedra, prisms and pyramids: see `dgarray.methods.dg.curved_tables`."""
 from ...physics.pointwise import Pointwise
 from ...program.arrays import apply, product
 from .set_constants import given

@@ -1,4 +1,4 @@
-"""Curved triangles and tetrahedra, and prisms that are not affine: the weak form with metrics at points, modes phi.
+"""Cells with metrics at each point, simplices, prisms and pyramids that are not affine: the weak form, modes phi.
 
     dc_i/dt = integral of phi_i r dr,  r = (sum_j phi_j b_j / J + s) / C,
     b_j = integral of sum_k (F . J a^k) dphi_j/dr_k dr - sum_faces integral of phi_j F* J_face ds
@@ -84,7 +84,7 @@ class PointMetrics:
         """The directions of the faces' area vectors, and the largest J_face over the least J, a bound."""
         mesh = self.mesh
         points = modal_cell(mesh.cell_shape, mesh.order).face_points
-        J = metrics(mesh, reference_cell(mesh.cell_shape, mesh.order + (mesh.cell_shape.name == "prism")).nodes)[1]
+        J = metrics(mesh, reference_cell(mesh.cell_shape, mesh.order + mesh.cell_shape.mixed_faces).nodes)[1]
         areas = face_metrics(mesh, points)[1]
         return np.ascontiguousarray(mesh.normals.transpose(1, 2, 0)), areas.max(axis=1) / J.min(axis=0)
 
@@ -103,9 +103,9 @@ class CurvedTables(PointMetrics, QuadratureTables):
 def degree_for(mesh, order, degree):
     """The degree of the quadrature in curved elements: exact for J a^k times two polynomials, and for the projection of J.
 
-    degree: asked for by the method, or None. In prisms with maps of degree g in the triangle and along the line, J a^k has at
-    most the degree 2 g in both, J the degree 3 g - 1"""
+    degree: asked for by the method, or None. In prisms and pyramids with maps of order g, J a^k times a derivative along r_k of
+    a function of order N has at most the degree N + 2 g - 1 in each coordinate of the quadrature, and J the degree 3 g - 1"""
     d, bend = mesh.dim, mesh.order - 1
-    if mesh.cell_shape.name == "prism":
-        return max(max(2 * order, degree or 0) + 2 * mesh.order, order + 3 * mesh.order - 1)
+    if mesh.cell_shape.mixed_faces:
+        return max(max(2 * order, degree or 0) + 2 * mesh.order - 1, order + 3 * mesh.order - 1)
     return max(max(2 * order, degree or 0) + (d - 1) * bend, order + d * bend)

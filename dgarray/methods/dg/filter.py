@@ -39,7 +39,7 @@ class ExponentialFilter(Keywords):
 
     def matrix(self, cell):
         """The matrix V diag(sigma) V^-1, (node, node), which filters values at the nodes of `cell`, a
-        `Simplex` or a `PrismCell`."""
+        `Simplex` or a `MixedFacesCell`."""
         degrees = cell.degrees
         share = np.maximum(degrees - self.cutoff, 0) / (cell.order - self.cutoff)
         V = cell.vandermonde

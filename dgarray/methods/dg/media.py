@@ -18,7 +18,6 @@ from ...physics.capacity import check_factors
 from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
-from ...reference import cell_quadrature
 
 INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
 PIECE = 1 << 18         # values of one block, where a function is only looked at
@@ -92,7 +91,7 @@ class Media:
         t = self.tables
         if t.interpolate is not None:
             return t.points, t.interpolate, t.projection
-        points, weights = cell_quadrature(t.mesh.cell_shape, 2 * t.order)
+        points, weights = t.mesh.cell_shape.quadrature(2 * t.order)
         return points, t.cell.interpolation(points), t.cell.vandermonde @ (t.cell.evaluate_basis(points) * weights[:, None]).T
 
     @property

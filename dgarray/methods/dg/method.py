@@ -1,6 +1,5 @@
 """The base class of the discontinuous Galerkin methods, and the checks of a problem that they share."""
 from dataclasses import replace
-from math import comb
 from numbers import Integral
 
 import numpy as np
@@ -11,6 +10,7 @@ from ...mesh.refine.hanging import joined
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
+from ...reference import NAMED_SHAPES
 from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...support.wording import choose
@@ -30,10 +30,8 @@ from .spectrum import limiting_part
 from .stability import check_stepper
 from .tables import CUT, nothing
 
-SIMPLICES = "line", "triangle", "tetra"
-STRONG = *SIMPLICES, "prism"          # shapes with dense matrices, on which NodalDG has a strong form
-PLURALS = {"line": "lines", "triangle": "triangles", "tetra": "tetrahedra", "quadrilateral": "quadrilaterals",
-           "hexahedron": "hexahedra", "prism": "prisms"}
+SIMPLICES = tuple(name for name, shape in NAMED_SHAPES.items() if shape.simplex)
+STRONG = tuple(name for name, shape in NAMED_SHAPES.items() if not shape.tensor)          # with dense matrices, in NodalDG
 DEGREES = 50          # the highest degree of the quadrature rules on triangles
 
 
@@ -143,7 +141,7 @@ class DG(Method):
         for each in sets_of(self, problem):
             law = each.problem.law
             variables = len(law.variables) + (0 if law.internal is None else len(law.internal.names))
-            unknowns = variables * number_of_unknowns(each.problem.mesh.cell_shape, each.method.order)
+            unknowns = variables * each.problem.mesh.cell_shape.node_count(each.method.order)
             costs[each.cells] = unknowns * (CURVED if bent(each.problem.mesh).any() else 1)
         return costs
 
@@ -161,7 +159,7 @@ class DG(Method):
     # Memory, see `Method`.
 
     def unknowns_of_place(self, problem):
-        counts = [number_of_unknowns(block.cell_shape, order) for block in problem.mesh.blocks for order in self.orders]
+        counts = [block.cell_shape.node_count(order) for block in problem.mesh.blocks for order in self.orders]
         return min(counts), max(counts)
 
     def sizes(self, problem):
@@ -201,13 +199,6 @@ class DG(Method):
         return rates
 
 
-def number_of_unknowns(shape, order):
-    """Of a polynomial of this order on a cell of a `Shape`."""
-    if shape.simplex:
-        return comb(order + shape.dim, shape.dim)
-    return comb(order + 2, 2) * (order + 1) if shape.name == "prism" else (order + 1) ** shape.dim
-
-
 def check_internal(of_set):
     """Raise ValueError for options of a method that do not go together with internal variables, of an `ElementSet`."""
     if of_set.problem.law.internal is None:
@@ -230,8 +221,8 @@ def check_layer(of_set):
         return
     shape, physics = problem.mesh.cell_shape.name, Physics(problem.law, problem.flux or upwind, None, problem.numbers)
     if not layer.straight and shape not in ("quadrilateral", "hexahedron"):
-        raise ValueError(f"the round layer {layer.region!r} has {PLURALS[shape]}, on which waves in it grow; its cells must be "
-                         "quadrilaterals or hexahedra, or the layer that of a box")
+        raise ValueError(f"the round layer {layer.region!r} has {NAMED_SHAPES[shape].plural}, on which waves in it grow; its "
+                         "cells must be quadrilaterals or hexahedra, or the layer that of a box")
     if not takes_energy(physics):
         raise ValueError(f"flux={problem.flux.__name__} has no dissipation, and waves grow with it in the layer "
                          f"{layer.region!r}; take another, such as upwind")
@@ -289,7 +280,7 @@ def check_problem(problem, weak=False, shapes=SIMPLICES):
 def check_mesh(problem, shapes):
     """Raise ValueError unless the problem is on a mesh of cells of these shapes."""
     mesh = problem.mesh
-    *first, last = (PLURALS[shape] for shape in shapes)
+    *first, last = (NAMED_SHAPES[shape].plural for shape in shapes)
     cells = f"{', '.join(first)} and {last}"
     if mesh.structured:
         example = "" if "line" in shapes else "shape='quadrilateral'"

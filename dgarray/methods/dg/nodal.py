@@ -1,4 +1,4 @@
-"""Nodal discontinuous Galerkin in strong form on simplices and prisms.
+"""Nodal discontinuous Galerkin in strong form on simplices, prisms and pyramids.
 
 M dq/dt = - sum_k S_k F_k + sum_faces integral of l (F.n - F*) dS, so
 dq/dt = - sum_k D_k (F . grad r_k) + L (F.n - F*) J_face / J
@@ -11,7 +11,7 @@ from ...support.wording import choose
 from .curved_tables import CurvedTables
 from .filter import ExponentialFilter
 from .limiters.tables import LimiterOptions
-from .method import DG, PLURALS, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
+from .method import DG, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
 from .operator import DGOperator
 from .sets import bent
 from .tables import NodalTables, QuadratureTables
@@ -22,7 +22,7 @@ from .tensor import SHAPES as TENSOR_SHAPES, TensorDG
 class NodalDG(DG):
     """Nodal discontinuous Galerkin of polynomial degree `order` (1 to 10).
 
-    On intervals, triangles, tetrahedra and prisms in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
+    On intervals, triangles, tetrahedra, prisms and pyramids in strong form; on quadrilaterals and hexahedra (orders 1 to 8) as
     TensorDG(order), at Gauss points, which keep the order of the method on cells of any form. Cells of different shapes meet
     at mortars.
 
@@ -81,7 +81,7 @@ class NodalDG(DG):
         for name in ("quadrature", "filter"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} is for triangles and tetrahedra; NodalDG on "
-                                 f"{PLURALS[shape.name]} is TensorDG and takes none; leave it out")
+                                 f"{shape.plural} is TensorDG and takes none; leave it out")
         return TensorDG(order, start=self.start, limiter=self.limiter, indicator=self.indicator, positivity=self.positivity)
 
     def check_set(self, problem, uneven=False):

@@ -6,7 +6,6 @@ import numpy as np
 from ...backends.arrays import ArrayBackend
 from ...physics.admission import not_admitted
 from ...physics.trace import call
-from ...reference import cell_quadrature
 from ...reference.columns import multiply
 from ...stepping import real_limit
 from ..array_operator import ArrayOperator
@@ -17,7 +16,7 @@ from ..stage_update import step_text
 from .error_estimate import error_estimate
 from .mass import conserved
 from .spectrum import limiting_part, rounded_down, searched, stable_step
-from .stability import check_stepper, prism_limit, stability_limit
+from .stability import check_stepper, limit_on
 from .stage_program import last_stage
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
@@ -196,8 +195,7 @@ class DGOperator(ArrayOperator):
     def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`."""
         order, tables = self.method.order, self.tables
-        measured = prism_limit if tables.mesh.cell_shape.name == "prism" else stability_limit
-        factor, exponent = measured(tables.law, order, stepper) if order else (np.inf, 1.0)
+        factor, exponent = limit_on(tables.mesh.cell_shape, tables.law, order, stepper) if order else (np.inf, 1.0)
         if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
             factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
         return factor, exponent
@@ -275,7 +273,7 @@ class DGOperator(ArrayOperator):
         cell = self.tables.cell
         if self.method.start == "interpolation":
             return cell.nodes, np.eye(len(cell.nodes))
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * cell.order + 4, self.method.quadrature or 0))
+        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     def error_estimate(self, loop):
@@ -300,7 +298,7 @@ class ModalOperator(DGOperator):
 
     def projection(self):
         reference = self.tables.reference
-        points, weights = cell_quadrature(self.tables.mesh.cell_shape, max(2 * self.method.order + 4, reference.degree))
+        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * self.method.order + 4, reference.degree))
         return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
 
 

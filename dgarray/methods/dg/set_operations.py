@@ -137,7 +137,7 @@ def form_of(tables):
 
 
 class CurvedOperations(SetOperations):
-    """As `SetOperations`, in curved triangles and tetrahedra, and prisms that are not affine."""
+    """As `SetOperations`, in curved triangles and tetrahedra, and prisms and pyramids that are not affine."""
 
     work = ("curved elements",)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...mesh.curved.cell_maps import STRAIGHT
+from ...mesh.curved.cell_maps import are_affine
 from ...mesh.partition import within
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
@@ -136,20 +136,10 @@ def uneven_sets(problem, sets):
 
 
 def bent(mesh):
-    """Which elements have metrics at each point where others have one for all, (cell,): curved triangles and tetrahedra among
-    straight ones, and prisms that are not affine."""
-    return np.concatenate([~are_affine(block) if block.cell_shape.name == "prism" else
-                           block.is_curved if block.cell_shape.simplex and block.order > 1 else
-                           np.zeros(block.cell_count, bool) for block in mesh.blocks])
-
-
-def are_affine(mesh):
-    """Which prisms are translated triangles with straight edges to rounding, (cell,)."""
-    x = mesh.points[mesh.cells]
-    along = x[:, 3:] - x[:, :3]
-    gap = np.linalg.norm(along - along.mean(axis=1, keepdims=True), axis=2).max(axis=1)
-    size = np.linalg.norm(np.ptp(x, axis=1), axis=1)
-    return (gap <= STRAIGHT * size + 16 * np.finfo(float).eps * np.abs(x).max(axis=(1, 2))) & ~mesh.is_curved
+    """Which elements have metrics at each point where others have one for all, (cell,): those that are not affine. On
+    quadrilaterals and hexahedra all have the same."""
+    return np.concatenate([np.zeros(block.cell_count, bool) if block.cell_shape.tensor else ~are_affine(block)
+                           for block in mesh.blocks])
 
 
 def numbers_by_region(mesh, given, what):

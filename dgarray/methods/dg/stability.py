@@ -53,14 +53,16 @@ def check_stepper(order, stepper):
                          "it is for orders 0 and 1")
 
 
-def prism_limit(law, order, stepper):
-    """The `StepLimit` for prisms, from those of triangles and of lines:
+def limit_on(shape, law, order, stepper):
+    """The `StepLimit` on cells of a `Shape`; of prisms from those of triangles and of lines:
 
         1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
 
     On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
     their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
     exponent 1, a sum over all faces, is a bound."""
+    if not shape.mixed_faces:
+        return stability_limit(law, order, stepper)
     return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
 
 

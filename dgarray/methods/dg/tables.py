@@ -102,7 +102,7 @@ class NodalTables:
     @cached_property
     def tangents(self):
         corners = self.mesh.points[self.mesh.cells]
-        return np.ascontiguousarray(((corners[:, 1:self.dim + 1] - corners[:, :1]) / 2).transpose(1, 2, 0))
+        return np.ascontiguousarray(((corners[:, self.mesh.cell_shape.axes] - corners[:, :1]) / 2).transpose(1, 2, 0))
 
     @cached_property
     def origin(self):

@@ -17,7 +17,7 @@ from ...spaces.tensor import TensorSpace
 from ...support.wording import choose
 from .joins import JOIN, joins, with_joins
 from .limiters.tables import LimiterOptions, needs_pressure
-from .method import DG, PLURALS, check_limiting, check_problem, shown_limiting
+from .method import DG, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .mortars import points_at_mortars
 from .operator import DGOperator
@@ -134,7 +134,7 @@ class TensorDG(DG):
         if self.shock_capturing is not None:
             needs_pressure(problem.law, f"shock_capturing={self.shock_capturing!r}")
         if mesh.whole.order > max(self.order, 1):
-            raise ValueError(f"order={self.order} needs {PLURALS[mesh.cell_type]} with maps of at most that degree, not "
+            raise ValueError(f"order={self.order} needs {mesh.cell_shape.plural} with maps of at most that degree, not "
                              f"{mesh!r}; take order={mesh.whole.order} or more, or "
                              f"mesh.mapped(lambda x: x, order={max(self.order, 1)})")
         uneven = uneven or len(mesh.whole.hanging) > 0

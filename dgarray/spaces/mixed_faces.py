@@ -1,27 +1,27 @@
-"""Polynomials on prisms, affine or not, given by their values at the nodes of every element."""
+"""Functions on prisms and pyramids, affine or not, given by their values at the nodes of every element."""
 from functools import cached_property
 
 import numpy as np
 
 from ..mesh.curved import cell_maps
-from ..reference import prism
+from ..reference import reference_cell
 from .curved import CurvedSpace
+from .mixed_faces_surface import MixedFacesSurface
 from .parts import Part, Trace, face_rows
 from .polynomial import PolynomialSpace
-from .prism_surface import PrismSurface
 
 
-class PrismSpace(CurvedSpace):
-    """As `CurvedSpace`, for values at the nodes of `prism(order)`: of degree `order` in the triangle and along the line."""
+class MixedFacesSpace(CurvedSpace):
+    """As `CurvedSpace`, for values at the nodes of a `MixedFacesCell`."""
 
     def __init__(self, mesh, order):
-        if mesh.cell_shape.name != "prism":
-            raise ValueError(f"PrismSpace is for prisms, not for {mesh!r}")
-        self.mesh, self.order, self.dim, self.cell = mesh, order, mesh.dim, prism(order)
+        if not mesh.cell_shape.mixed_faces:
+            raise ValueError(f"MixedFacesSpace is for prisms and pyramids, not for {mesh!r}")
+        self.mesh, self.order, self.dim, self.cell = mesh, order, mesh.dim, reference_cell(mesh.cell_shape, order)
 
     @cached_property
     def extra(self):
-        """The degree of det dx/dr in the triangle and along the line."""
+        """The degree of det dx/dr in each coordinate of the quadrature."""
         return 3 * cell_maps.map_order(self.mesh) - 1
 
     def trace(self, boundary, role, units, beyond=False):
@@ -36,11 +36,11 @@ class PrismSpace(CurvedSpace):
                      lambda f: np.sum(f * surface.weights), surface.weights)]
 
     def _surface(self, boundary, role, degree=None, beyond=False):
-        return PrismSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), degree)
+        return MixedFacesSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), degree)
 
 
 def polynomial_space(mesh, order):
-    """The space of polynomials on a mesh of simplices or prisms: a `PolynomialSpace`, `CurvedSpace` or `PrismSpace`."""
-    if mesh.cell_shape.name == "prism":
-        return PrismSpace(mesh, order)
+    """The space of dense nodal functions on a mesh: a `PolynomialSpace`, `CurvedSpace` or `MixedFacesSpace`."""
+    if mesh.cell_shape.mixed_faces:
+        return MixedFacesSpace(mesh, order)
     return (PolynomialSpace if mesh.geometry_nodes is None else CurvedSpace)(mesh, order)

@@ -1,4 +1,4 @@
-"""Faces of prisms as a surface: points of quadrature, normals, weights, and values there."""
+"""Faces of prisms and pyramids as a surface: points of quadrature, normals, weights, and values there."""
 from functools import cached_property
 
 import numpy as np
@@ -9,9 +9,9 @@ from .simplex_metrics import face_metrics
 from .tensor_surface import TensorSurface
 
 
-class PrismSurface(TensorSurface):
-    """As `TensorSurface`, with the points of a `ModalPrism` on the faces: those of triangles, which are fewer, are filled up by
-    the first point with the weight 0.
+class MixedFacesSurface(TensorSurface):
+    """As `TensorSurface`, with the points of a `ModalMixedFacesCell` on the faces: those of triangles, which are fewer, are
+    filled up by the first point with the weight 0.
 
     degree: of the quadrature, by default 2 order + 1"""
 

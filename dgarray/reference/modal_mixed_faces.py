@@ -1,52 +1,43 @@
-"""The modal reference prism: an orthonormal basis, seen from points of quadrature in the cell and on its faces.
+"""The modal reference cells of prisms and pyramids: an orthonormal basis, seen from points of quadrature inside and on faces.
 
 What `dgarray.reference.modal` says of simplices. Triangles and quadrilaterals have different numbers of points: faces with
 fewer are filled up by their first point, with the weight 0.
 """
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from .faces import FacePolynomials, corner_weights
+from .mixed_faces import MixedFacesCell, basis_on_face, face_positions, match_positions
 from .modal import ModalCell
-from .prism import PRISM_CORNERS, PRISM_FACES, PrismCell, face_positions, match_positions, prism, prism_face_basis
 from .quadrature import product, quadrature
 
 
-@lru_cache(maxsize=64)
-def modal_prism(order, degree=None):
-    """The modal reference prism with polynomials of degree `order` (at least 0) in the triangle and along the line.
-
-    degree: up to which the quadrature is exact in both, 2 order by default; on faces up to 2 order + 1 at least"""
-    return ModalPrism(order, 2 * order if degree is None else degree)
-
-
-def prism_quadrature(degree):
-    """Points (point, 3) and weights (point,) on the reference prism, exact up to `degree` in the triangle and the line."""
-    (r, of_triangle), (t, of_line) = quadrature(2, degree), quadrature(1, degree)
-    return (np.column_stack([np.tile(r, (len(t), 1)), np.repeat(t[:, 0], len(r))]),
-            np.outer(of_line, of_triangle).ravel())
-
-
 @dataclass(frozen=True)
-class ModalPrism(ModalCell):
+class ModalMixedFacesCell(ModalCell):
     """Matrices between the coefficients of the basis and points of quadrature, under the names of `ModalSimplex`.
 
+    basis        the `MixedFacesCell` of the orthonormal functions, and `of_nodes` the one of `nodal`
+    degree       up to which the quadrature is exact; on faces up to 2 order + 1 at least
     face_weights (face, face point)     0 where a point fills up"""
 
-    order: int
+    basis: MixedFacesCell
+    of_nodes: MixedFacesCell
     degree: int
     dim = 3
 
-    @cached_property
-    def basis(self):
-        """The orthonormal polynomials, with `evaluate_basis`."""
-        return PrismCell(self.order)
+    @property
+    def order(self):
+        return self.basis.order
+
+    @property
+    def shape(self):
+        return self.basis.shape
 
     @cached_property
     def _rule(self):
-        return prism_quadrature(max(self.degree, 1))
+        return self.shape.quadrature(max(self.degree, 1))
 
     @property
     def points(self):
@@ -74,12 +65,13 @@ class ModalPrism(ModalCell):
 
     @cached_property
     def face_points(self):
-        rows = [corner_weights(len(face), self._face_rules[len(face)][0]) @ PRISM_CORNERS[list(face)] for face in PRISM_FACES]
+        rows = [corner_weights(len(face), self._face_rules[len(face)][0]) @ self.shape.corners[list(face)]
+                for face in self.shape.faces]
         return self._filled(rows, lambda row: row[0])
 
     @cached_property
     def face_weights(self):
-        return self._filled([self._face_rules[len(face)][1] for face in PRISM_FACES], lambda row: np.zeros(()))
+        return self._filled([self._face_rules[len(face)][1] for face in self.shape.faces], lambda row: np.zeros(()))
 
     @cached_property
     def lift(self):
@@ -87,7 +79,7 @@ class ModalPrism(ModalCell):
 
     @cached_property
     def nodal(self):
-        return self.basis.evaluate_basis(prism(max(self.order, 1)).nodes)
+        return self.basis.evaluate_basis(self.of_nodes.nodes)
 
     @property
     def face_nodes(self):
@@ -95,14 +87,15 @@ class ModalPrism(ModalCell):
 
     @cached_property
     def match_positions(self):
-        """As `PrismCell.match_positions`, for the points of the faces: rows of `trace`, and positions on the other face."""
-        return match_positions({corners: r for corners, (r, _) in self._face_rules.items()}, self.face_nodes)
+        """As those of `MixedFacesCell`, for the points of the faces: rows of `trace`, and positions on the other face."""
+        points = {corners: r for corners, (r, _) in self._face_rules.items()}
+        return match_positions(self.shape, points, self.face_nodes)
 
     @cached_property
     def _face_polynomials(self):
         result = {}
         for corners, (points, weights) in self._face_rules.items():
-            evaluate, positions = prism_face_basis(corners, self.order), face_positions(corners, len(points))
+            evaluate, positions = basis_on_face(corners, self.order), face_positions(self.shape, corners, len(points))
             values = evaluate(points)
             result[corners] = FacePolynomials(points, positions, values, (values * weights[:, None]).T, evaluate)
         return result
