@@ -293,7 +293,7 @@ def test_generated_meshes_have_named_sides(make, perturb):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: rectangle(shape="quad"), "shape 'quad' does not exist; allowed: triangle, quadrilateral"),
-    (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron, prism, mixed .did you mean 'hexahedron'"),
+    (lambda: box(shape="hexaheron"), "allowed: tetra, hexahedron, prism, pyramid, mixed, hybrid .did you mean 'hexahedron'"),
     (lambda: quads(diagonal="left"), "only triangles have diagonals"),
     (lambda: quads(8, perturb=0.49), "inverts or makes concave"),
     (lambda: from_arrays(CUBE, [range(8)], {"wall": np.array([(0, 1, 2)])}),

@@ -1,7 +1,7 @@
 """The largest stable time step, measured: Bloch analysis of the semi-discrete operator on lattices of affine cells.
 
-A lattice is made from translates of one cell (an interval, the 2 triangles of a square, the 6 Kuhn tetrahedra of a cube)
-and an affine map; or of its mirror images in turn, which have the modes of closed boxes.  The modes are
+A lattice is made from translates of one cell (an interval, the 2 triangles of a square, the 6 Kuhn tetrahedra of a cube, the
+6 pyramids of a cube) and an affine map; or of its mirror images in turn, which have the modes of closed boxes.  The modes are
 q(x + T) = exp(i k.T) q(x), so one cell with that phase on its periodic faces gives the whole spectrum, and dt is stable if
 |R(lambda dt)| <= 1 for all eigenvalues lambda of every k.
 `python -m dgarray.analysis.stability [stepper ...]` measures every law family, dimension and order and writes
@@ -30,6 +30,7 @@ from ..physics.laws import Acoustics, Advection, Maxwell
 from ..reference.simplex import FACES
 from ..stepping import STEPPERS
 
+KINDS = ("1", 1, None), ("2", 2, None), ("3", 3, None), ("pyramid", 3, "pyramid")          # name in the table, dim, shape
 EXPONENTS = tuple(np.arange(1, 3.01, 0.125))
 SYMMETRY_POINTS = (0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 2, 2), (0, 0, 1)
 DENSE = 150                    # operators up to this size get all their eigenvalues, larger ones the outermost by Arnoldi
@@ -57,10 +58,10 @@ DIRECTIONS = {                 # up to symmetry all that an affine map of the un
 }
 
 
-def lattice(vectors):
-    """One periodic cell of the lattice with these vectors (rows)."""
+def lattice(vectors, shape=None):
+    """One periodic cell of the lattice with these vectors (rows); shape: of its cells, by default simplices."""
     dim = len(vectors)
-    mesh = (interval, rectangle, box)[dim - 1](cells=1, periodic=True)
+    mesh = (interval, rectangle, box)[dim - 1](cells=1, periodic=True, **{"shape": shape} if shape else {})
     return replace(mesh, points=mesh.points @ vectors)
 
 
@@ -188,15 +189,15 @@ def measure(mesh, law, order, wave_numbers):
     return SimpleNamespace(steps=steps, contributions=np.array(speed) * t.scale)
 
 
-def samples(family, dim, order):
+def samples(family, dim, order, shape=None):
     """The measurements of one family, dimension and order, two lists: on every lattice, or for every direction of advection;
-    and on the mirrored lattices."""
+    and on the mirrored lattices. shape: of the cells, by default simplices; six pyramids in a brick are their mirror image."""
     vectors, laws, images = LATTICES[dim], [(Acoustics, Maxwell)[family == "curl"](dim)], []
     if family == "scalar":
         vectors, laws = vectors[:1], [Advection(direction) for direction in DIRECTIONS[dim]]
-    found = [measure(lattice(v), law, order, [np.linalg.solve(v, p) for p in phases(dim, order)])
+    found = [measure(lattice(v, shape), law, order, [np.linalg.solve(v, p) for p in phases(dim, order)])
              for v, law in product(vectors, laws)]
-    if dim > 1:
+    if dim > 1 and shape is None:
         waves = grid(dim, 2) if dim == 2 else np.zeros((1, 3))
         images = [measure(mirrored(v), laws[0], order, [np.linalg.solve(2 * v, p) for p in waves])
                   for v in vectors if np.array_equal(v, np.diag(np.diag(v)))]
@@ -222,17 +223,17 @@ def fit(found, images, name):
 def main(names):
     """Measure these steppers, print it, write the table; a few minutes."""
     result = stability.table() if len(names) < len(STEPPERS) else {}
-    for family, dim in product(stability.FAMILIES, (1, 2, 3)):
+    for family, (kind, dim, shape) in product(stability.FAMILIES, KINDS):
         rows = {name: [] for name in names}
         for order in range(1, 11):
             measured = [name for name in names if not stability.unstable(order, STEPPERS[name])]
-            found = samples(family, dim, order) if measured else None
+            found = samples(family, dim, order, shape) if measured else None
             for name in measured:
                 factor, exponent, spread, first = fit(*found, name)
                 rows[name].append([float(f"{MARGIN * factor:.5g}"), exponent])
-                print(f"{family} {dim}D order {order} {name}: factor {factor:.5f}, exponent {exponent}, "
+                print(f"{family} {kind} order {order} {name}: factor {factor:.5f}, exponent {exponent}, "
                       f"spread {100 * spread:.1f} %, uniform mesh {100 * first:.1f} %", flush=True)
-        result.setdefault(family, {}).setdefault(str(dim), {}).update(rows)
+        result.setdefault(family, {}).setdefault(kind, {}).update(rows)
     path = Path(stability.__file__).with_suffix(".json")
     lines = json.dumps(result).replace('{"', '{\n"').replace(']], "', ']],\n"')
     path.write_text(lines + "\n")

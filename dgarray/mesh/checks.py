@@ -74,7 +74,7 @@ def touching_faces(mesh, label):
     if not same.all():
         bad = np.flatnonzero(~same)
         one, other = rows[big[bad[0]]], rows[small[bad[0]]]
-        allowed = "" if mesh.blocks[0].cell_shape.simplex else f" or meet {2 ** (mesh.dim - 1)} faces of half their size"
+        allowed = "" if not mesh.blocks[0].cell_shape.tensor else f" or meet {2 ** (mesh.dim - 1)} faces of half their size"
         raise MeshError(
             f"hanging nodes or a nonconforming interface: {len(np.unique(small[bad]))} unnamed inner faces without a "
             f"matching neighbour, first between {label(one[0])} and {label(other[0])} at {mesh.position(other)}; "

@@ -53,8 +53,8 @@ class Mesh(MeshData):
 
     join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
 
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, prisms or hexahedra, straight or
-    curved; those of a `dgarray.mesh.mixed.MixedMesh` have several. Functions that change a mesh return a copy.
+    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, pyramids, prisms or hexahedra,
+    straight or curved; those of a `dgarray.mesh.mixed.MixedMesh` have several. Functions that change a mesh return a copy.
     """
 
     def periodic(self, *pairs: Sequence[str]) -> Mesh:
@@ -80,13 +80,14 @@ class Mesh(MeshData):
         return mesh
 
     def refined(self, where: str | Sequence[str] | ArrayLike | None = None) -> Mesh:
-        """A copy with cells split at the middles of their edges into 2, 4 or 8; names, regions and periods are kept.
-        Curved cells are split in the reference cell: their children have the same map.
+        """A copy with cells split at the middles of their edges into 2, 4 or 8, pyramids into six pyramids and four tetrahedra;
+        names, regions and periods are kept. Curved cells are split in the reference cell: their children have the same map.
 
         where   None: every cell; else, of quadrilaterals and hexahedra, the name of a region, several names, or the numbers of
                 cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
-        The children of the cell with number k have the numbers 2^dim k and following, a cell that stays has 2^dim k.
-        Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
+        The children of the cell with number k have the numbers 2^dim k and following, 10 k in a mesh with pyramids; a cell that
+        stays has 2^dim k. Raises MeshError for unknown names, where cells of more than twice the size would meet, and for a mesh
+        of pyramids alone, whose children would have two shapes."""
         self._must_be_whole("refined")
         cuts.must_be_uncut(self, "refined")
         arrays, sides, inner = refinement.split(self, where)
@@ -231,7 +232,8 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
           geometry_nodes: ArrayLike | None = None) -> Mesh:
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
-    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 6 of prisms, in the order of VTK.
+    The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 5 of pyramids, 6 of prisms, in
+    the order of VTK.
     facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
                faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells

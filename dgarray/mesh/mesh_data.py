@@ -92,7 +92,7 @@ class MeshData:
 
     @property
     def cell_type(self) -> str:
-        """The cells' name: line, triangle, quadrilateral, tetra, prism or hexahedron."""
+        """The cells' name: line, triangle, quadrilateral, tetra, pyramid, prism or hexahedron."""
         return self.cell_shape.name
 
     @property

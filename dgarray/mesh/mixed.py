@@ -1,4 +1,4 @@
-"""Meshes of several shapes of cells: triangles with quadrilaterals; tetrahedra, prisms and hexahedra."""
+"""Meshes of several shapes of cells: triangles with quadrilaterals; tetrahedra, pyramids, prisms and hexahedra."""
 from __future__ import annotations
 
 import warnings
@@ -33,8 +33,8 @@ NONE = -1          # corner or node that a cell with fewer of them does not have
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedMesh(Mesh):
-    """A mesh of triangles and quadrilaterals, or of tetrahedra, prisms and hexahedra; `read_mesh`, rectangle(shape="mixed") and
-    box(shape="mixed") make it.
+    """A mesh of triangles and quadrilaterals, or of tetrahedra, pyramids, prisms and hexahedra; `read_mesh`,
+    rectangle(shape="mixed"), box(shape="mixed") and box(shape="hybrid") make it.
 
     As a `Mesh`, with these differences. The cells of one shape follow each other, those with fewer corners first.
 

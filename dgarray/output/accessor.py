@@ -107,10 +107,10 @@ class Accessor:
     def space(self) -> Any:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
-        if elements.cell_shape.simplex or elements.cell_shape.name == "prism":
-            space = polynomial_space(elements, self.order)
-        else:
+        if elements.cell_shape.tensor:
             space = TensorSpace(elements, self.order, self._ds.attrs["nodes"])
+        else:
+            space = polynomial_space(elements, self.order)
         check_nodes(self._ds, elements, space.cell.nodes, self.axes)
         return space
 
@@ -228,8 +228,8 @@ class Accessor:
         were cut, and its own `dg`: plot, norm, sample, grid and slice work on it. `dg.axes` are its coordinates: across an
         axis the other two; else lengths from the origin, s1 (horizontal) and s2 = normal x s1, in 2D s.
         If the plane contains faces, the cells below it (against the normal) are used; at the boundary the existing ones.
-        Pieces of cells of several shapes have the highest order that one of them needs, twice the order on quadrilaterals,
-        hexahedra and prisms.
+        Pieces of cells of several shapes have the highest order that one of them needs: twice that of the run, up to 10, where
+        cells are no simplices.
         Raises ValueError for an invalid plane, or one that misses the mesh."""
         from dgarray.output.slices import cut
 

@@ -4,9 +4,10 @@ A polynomial restricted to a plane is a polynomial of the same degree. A plane c
 quadrilateral, which is split into two triangles; the nodes of simplex(2, order) on each of them hold the restriction
 exactly. In 2D the same holds for triangles and segments.
 
-Hexahedra are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two coordinates adds up, so the
-polynomials on the slice have twice the order, up to HIGHEST; on oblique planes and where a cell's edges are not parallel they
-interpolate. Curved cells are cut into small straight ones first, whose shape the slice has; its values are those at its points.
+Hexahedra, prisms and pyramids are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two
+coordinates adds up, so the polynomials on the slice have twice the order, up to HIGHEST; on oblique planes, where a cell's
+edges are not parallel, and on pyramids, whose functions are rational, they interpolate. Curved cells are cut into small
+straight ones first, whose shape the slice has; its values are those at its points.
 """
 import numpy as np
 import xarray as xr
@@ -16,12 +17,13 @@ from dgarray.mesh.locate import Locator
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.evaluation import Evaluation, at_time, labelled
 from dgarray.output.pieces import end_to_end
+from dgarray.reference.shapes import shape_of
 from dgarray.reference.simplex import simplex
 from dgarray.support.wording import choose
 
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12
-HIGHEST = 10             # order on the slices of tensor-product cells
+HIGHEST = 10             # order on the slices of cells that are no simplices
 
 
 def cut(datasets, plane, time=None):
@@ -53,7 +55,7 @@ def _cut(ds, origin, normal, text, time, order):
         if not len(some):
             return None
         whole = parted(dg, some)
-    parts = simplices(*whole, shape)
+    parts = simplices(*whole, shape_of(*whole))
     parent, weights, points, corners = pieces(*parts, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
     parent = some[parent // (len(parts[1]) // max(1, len(some)))]
@@ -124,8 +126,8 @@ def simplices(points, cells, shape):
     """Points and corners of simplices that fill the cells, as many for each and those of a cell together.
 
     A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces, a
-    prism eight, with its triangles; the diagonal of a face begins at the corner with the least coordinates, so that both cells
-    of a face cut it alike."""
+    prism eight and a pyramid six, with their triangles; the diagonal of a face begins at the corner with the least coordinates,
+    so that both cells of a face cut it alike."""
     if shape.simplex:
         return points, cells
     if shape.dim == 2:

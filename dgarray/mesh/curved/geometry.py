@@ -45,11 +45,12 @@ def face_centres(mesh, rows):
     return result
 
 
-def children(mesh, places):
+def children(mesh, places, shape=None):
     """Geometry nodes (cell * child, node, dim) of cells that are split in the reference cell, child after child.
 
-    places: (cell or 1, child, corner, dim) reference coordinates of the children's corners"""
-    shape = mesh.cell_shape
+    places: (cell or 1, child, corner, dim) reference coordinates of the children's corners
+    shape: of the children, by default that of the cells"""
+    shape = shape or mesh.cell_shape
     cell = cell_maps.geometry_cell(shape, cell_maps.map_order(mesh))
     weights = shape.weights(cell.nodes)
     result = np.empty((len(mesh.cells), places.shape[1], len(cell.nodes), shape.dim))

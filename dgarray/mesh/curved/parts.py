@@ -3,7 +3,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..refine import prisms as refine_prism, simplices as refine, tensor as refine_tensor
+from ...reference.shapes import NAMED_SHAPES
+from ..refine import several_shapes as refine
 from . import cell_maps
 
 LEVELS = 2          # how often curved cells are halved
@@ -12,21 +13,21 @@ LINES = 8          # short lines of a curved edge
 
 @lru_cache(maxsize=16)
 def parts_of(shape, levels=LEVELS):
-    """Reference points (point, dim) of a cell whose edges are halved so often, and its parts (part, corner)."""
-    points, cells = shape.corners, np.arange(len(shape.vertices))[None]
+    """Reference points (point, dim) of a cell whose edges are halved so often, and its parts (part, corner), of its shape;
+    those of a pyramid are tetrahedra, two in the place of each small pyramid."""
+    points, cells = shape.corners, {shape.name: np.arange(len(shape.vertices))[None]}
     for _ in range(levels):
-        if shape.simplex:
-            points, cells, *_ = refine.split(points, cells)
-        elif shape.name == "prism":
-            points, cells, *_ = refine_prism.split(points, cells)
-        else:
-            points, cells, *_ = refine_tensor.split(points, cells, shape.tensor_order)
-        cells = cells.reshape(-1, cells.shape[2])
-    return points, cells
+        points, found, _ = refine.children(points, [(NAMED_SHAPES[name], own) for name, own in cells.items()])
+        cells = {name: np.concatenate([of_one[name][0].reshape(-1, len(NAMED_SHAPES[name].vertices))
+                                       for of_one in found if name in of_one]) for name in found[0]}
+    if len(cells) == 1:
+        return points, cells[shape.name]
+    halves = cells["pyramid"][:, [(0, 1, 2, 4), (0, 2, 3, 4)]].reshape(-1, 4)
+    return points, np.concatenate([cells["tetra"], halves])
 
 
 def parted(mesh, some, levels=LEVELS):
-    """Points (point, dim) and straight parts (cell * part, corner) of some cells, part by part; neighbours share the points
+    """Points (point, dim) and straight parts (cell * part, corner) of some cells, see `parts_of`; neighbours share the points
     between them."""
     shape, cells = mesh.cell_shape, mesh.cells[some]
     r, parts = parts_of(shape, levels)
@@ -34,7 +35,7 @@ def parted(mesh, some, levels=LEVELS):
     first, number = unique_places(cells, shares)
     cell, point = np.divmod(first, len(r))
     x = cell_maps.positions(mesh, r, some)[:, point, cell].T
-    return x, number.reshape(len(cells), len(r))[:, parts].reshape(-1, cells.shape[1])
+    return x, number.reshape(len(cells), len(r))[:, parts].reshape(-1, parts.shape[1])
 
 
 def unique_places(cells, shares):

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
-MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge")          # types that one mesh may have together
+MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge", "pyramid")          # types that one mesh may have together
 
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
     """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together, or
-    tetrahedra, prisms and hexahedra (a `MixedMesh`), the boundary's faces, and names.
+    tetrahedra, prisms, pyramids and hexahedra (a `MixedMesh`), the boundary's faces, and names.
 
     split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
-            triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
+            triangles or tetrahedra that fit together. Curved cells give curved pieces.
             Names are kept; `mesh.numbers` holds for each piece the number of its cell. Meshes of triangles, tetrahedra or
             lines alone are read as without it. A `Mesh` as `path` is returned as it is
     zone    which mesh of an SU2 file with several zones, its IZONE
@@ -58,10 +58,10 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
     .bz2, .xz).
 
-    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges) and hexahedra. Cells of the orders 2 to 10
-    (meshio's triangle6, quad9, tetra10, wedge18, hexahedron27 and so on, also quad8, wedge15 and hexahedron20, and VTK's
-    Lagrange cells) become curved cells, or straight ones where they are all straight to rounding. Hexahedra and wedges from
-    Gmsh have the order 9 at most.
+    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges), pyramids and hexahedra. Cells of the orders 2
+    to 10 (meshio's triangle6, quad9, tetra10, wedge18, pyramid14, hexahedron27 and so on, also quad8, wedge15, pyramid13 and
+    hexahedron20, and VTK's Lagrange cells) become curved cells, or straight ones where they are all straight to rounding.
+    Hexahedra, wedges and pyramids from Gmsh have the order 9 at most; VTK has pyramids up to order 2.
 
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
@@ -234,6 +234,6 @@ def _flat(points, cells, shape):
     if np.any(extent[dim:] > FLAT * extent[:dim].max()):
         raise MeshError(f"there are no volume cells: the {shape.name} cells lie on a "
                         f"{'surface' if dim == 2 else 'curve'} in {points.shape[1]}D "
-                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra, wedge or hexahedron in 3D, triangle or "
-                        "quad at constant z, line at constant y and z")
+                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra, wedge, pyramid or hexahedron in 3D, "
+                        "triangle or quad at constant z, line at constant y and z")
     return points[:, :dim]

@@ -11,8 +11,8 @@ PRISM = NAMED_SHAPES["prism"]
 BELOW = [(0,), (1,), (2,), *EDGES[2]]
 LATTICE = [*BELOW, *((*part, *(corner + 3 for corner in part)) for part in BELOW),
            *(tuple(corner + 3 for corner in part) for part in BELOW)]
-PARTS = np.array([[*(6 * level + k for k in child), *(6 * level + 6 + k for k in child)]
-                  for level in (0, 1) for child in CHILDREN[2]])
+PARTS = {"prism": np.array([[*(6 * level + k for k in child), *(6 * level + 6 + k for k in child)]
+                            for level in (0, 1) for child in CHILDREN[2]])}
 
 
 def split(points, cells):
@@ -22,7 +22,8 @@ def split(points, cells):
                                for count in (2, 4)})
     local = np.stack([middles.numbers(cells[:, part]) for part in LATTICE], axis=1)
     places = np.array([PRISM.corners[list(part)].mean(axis=0) for part in LATTICE])
-    return np.concatenate(middles.points), local[:, PARTS], lambda corners: facets(middles, corners), places[PARTS][None]
+    parts = PARTS["prism"]
+    return np.concatenate(middles.points), local[:, parts], lambda corners: facets(middles, corners), places[parts][None]
 
 
 def facets(middles, corners):

@@ -7,7 +7,7 @@ from ..curved import cell_maps, geometry as curved_geometry
 from ..elements import Elements
 from ..errors import MeshError
 from ..memory import check_room
-from . import prisms as refine_prism, simplices as refine, tensor as refine_tensor
+from . import prisms as refine_prism, pyramids as refine_pyramid, simplices as refine, tensor as refine_tensor
 
 
 def split(mesh, where):
@@ -17,7 +17,10 @@ def split(mesh, where):
     check_room(f"{mesh.source}, refined,", len(some) + (parts - 1) * int(some.sum()), mesh.dim, shape.simplex)
     if shape.simplex:
         points, children, of_facets, places = refine.split(mesh.points, mesh.cells)
-    elif shape.name == "prism":
+    elif shape.name in refine_pyramid.PARTS:
+        raise MeshError(f"{mesh.source}: refined() gives tetrahedra beside pyramids, but this is a mesh of pyramids alone; make "
+                        "it of smaller ones, or of several shapes")
+    elif shape.mixed_faces:
         points, children, of_facets, places = refine_prism.split(mesh.points, mesh.cells)
     else:
         points, children, of_facets, places = refine_tensor.split(mesh.points, mesh.cells[some], shape.tensor_order)

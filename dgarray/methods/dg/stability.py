@@ -26,7 +26,7 @@ class StepLimit(NamedTuple):
 
 @cache
 def table():
-    """{family: {dim: {stepper: [[factor, exponent] for order 1, 2, ...]}}}, all keys text.
+    """{family: {dim of simplices, or "pyramid": {stepper: [[factor, exponent] for order 1, 2, ...]}}}, all keys text.
 
     The orders are 1 to 10; for second-order steppers only order 1."""
     return json.loads(Path(__file__).with_suffix(".json").read_text())
@@ -61,18 +61,18 @@ def limit_on(shape, law, order, stepper):
     On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
     their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
     exponent 1, a sum over all faces, is a bound."""
-    if not shape.mixed_faces:
-        return stability_limit(law, order, stepper)
-    return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
+    if shape.name == "prism":
+        return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
+    return stability_limit(law, order, stepper, shape.dim if shape.simplex else shape.name)
 
 
-def stability_limit(law, order, stepper, dim=None):
+def stability_limit(law, order, stepper, kind=None):
     """Factor and exponent of the largest stable step for this law, order (1 to 10) and stepper, a `StepLimit`.
 
-    dim: of the simplices, by default that of the law
+    kind: of the cells in the table, the dimension of simplices or a shape, by default simplices of the law's dimension
     Raises ValueError for an order or a stepper that has not been measured."""
     check_stepper(order, stepper)
-    steppers = table()[family(law)][str(dim or law.dim)]
+    steppers = table()[family(law)][str(kind or law.dim)]
     if stepper.name not in steppers:
         raise ValueError(f"no stability factor for stepper {stepper.name!r}; measured: {', '.join(steppers)}")
     orders = steppers[stepper.name]
