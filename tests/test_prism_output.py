@@ -1,4 +1,4 @@
-"""Output of prisms: VTK cells, slices and pictures of meshes that have them."""
+"""Output of prisms and pyramids: VTK cells, slices and pictures of meshes that have them."""
 import numpy as np
 import pytest
 
@@ -10,7 +10,7 @@ def f(x, t=0.0):
     return x[0] * x[1] - x[2] ** 2, x[2], 1 + x[0], x[1]
 
 
-@pytest.fixture(scope="module", params=["prism", "mixed"])
+@pytest.fixture(scope="module", params=["prism", "mixed", "pyramid", "hybrid"])
 def found(request):
     sim = dg.Simulation(dg.box(cells=2, shape=request.param), dg.Acoustics(3), dg.NodalDG(2), initial=f, boundary=dg.wall,
                         backend="numpy", kernels="array")
@@ -58,9 +58,16 @@ def test_a_single_point(shape):
 def test_files_have_all_cells(found, tmp_path):
     pyvista = pytest.importorskip("pyvista")
     grid = pyvista.read(found.dg.to_vtk(tmp_path / "prisms.vtu"))
-    kinds = dict(zip(*np.unique(grid.celltypes, return_counts=True)))
-    assert kinds[73] > 0 and grid.compute_cell_sizes()["Volume"].sum() == pytest.approx(1.0, rel=1e-6)
+    counts = {ds.attrs["cell_type"]: ds.sizes["element"] for ds in found.dg.datasets()}
+    bricks = counts.get("hexahedron", 0) + counts.get("pyramid", 0)          # pyramids are hexahedra whose top is a point
+    volumes = dict(zip(*np.unique(grid.celltypes[grid.cell_data["boundary"] == 0], return_counts=True)))
+    assert volumes == {kind: n for kind, n in ((71, counts.get("tetra")), (73, counts.get("prism")), (72, bricks)) if n}
+    assert grid.compute_cell_sizes()["Volume"].sum() == pytest.approx(1.0, rel=1e-6)
     assert np.allclose(grid.point_data["p"], f(np.asarray(grid.points, float).T)[0], rtol=0, atol=1e-6)
+    # VTK's own evaluation inside of the cells: the functions of a cell are ours.
+    inside = np.random.default_rng(1).uniform(0.05, 0.95, (60, 3))
+    there = pyvista.PolyData(inside).sample(grid.extract_cells(np.flatnonzero(grid.cell_data["boundary"] == 0)))
+    assert np.allclose(there["p"], found.dg.sample(inside, 0)["p"], rtol=0, atol=1e-6)
 
 
 def test_pictures_of_surfaces(found, tmp_path):
@@ -71,8 +78,7 @@ def test_pictures_of_surfaces(found, tmp_path):
         volume.check_rendering()
     except RuntimeError as error:
         pytest.skip(str(error))
-    datasets = found.dg.datasets(0) if hasattr(found.dg, "datasets") else found.isel(time=[0])
-    scene = volume.Scene(datasets, "p", surface=("bottom", "right", "back"), off_screen=True)
+    scene = volume.Scene(found.dg.datasets(0), "p", surface=("bottom", "right", "back"), off_screen=True)
     x = np.asarray(scene.field.points, float).T
     assert np.abs(scene.read(0) - f(x)[0]).max() < 1e-6
     facets = scene.field.compute_cell_sizes()["Area"]

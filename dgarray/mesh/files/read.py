@@ -10,7 +10,7 @@ import numpy as np
 from ...reference.shapes import FILE_SHAPES
 from .. import clean
 from ..elements import Elements
-from ..errors import TO_SPLIT, MeshError
+from ..errors import MeshError
 from ..faces import together
 from ..mesh import Mesh, build
 from ..mixed import build_mixed
@@ -18,7 +18,6 @@ from .load import load
 from .names import find_groups
 from .nodes import base_type, geometry_nodes, order_in_file
 from .split import check_pieces, simplices
-from .split_nodes import kind_of
 from .store import is_mesh_store, read
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
-MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge", "pyramid")          # types that one mesh may have together
 
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
@@ -190,21 +188,17 @@ def _check_types(types):
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
-                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else "")
                         + ("; cut them into simplices (ParaView: Tetrahedralize)" if strange[0].startswith("poly") else ""))
 
 
 def _shapes(types, face_types):
-    """{base type in meshio: `Shape`} of cells of these types (name, nodes): one, or those of one group of MIXED.
+    """{base type in meshio: `Shape`} of cells of these types (name, nodes).
 
-    Raises MeshError for other combinations, for faces of another shape, and for curved cells that are not of one order."""
+    Raises MeshError for cells of several orders, for faces of another shape, and for orders that are not read."""
     names = sorted({base_type(name) for name, _ in types}, key=list(FILE_SHAPES).index)
-    if len(types) > len(names) or len(names) > 1 and not any(set(names) <= set(group) for group in MIXED):
-        one_name = len({name for name, _ in types}) == 1
-        found = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
-        remedy = f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""
-        raise MeshError(f"cells of type {', '.join(map(repr, found))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}, or {', or '.join(' with '.join(group) for group in MIXED)}{remedy}")
+    if len(types) > len(names):
+        found = ", ".join(sorted(f"'{name}' with {count} nodes" for name, count in types))
+        raise MeshError(f"cells of type {found} in one mesh are not supported; write all with one order")
     shapes, orders = {name: FILE_SHAPES[name] for name in names}, set()
     for name, count in sorted(types):
         try:

@@ -1,11 +1,9 @@
 """The nodes of cells of all kinds in files, and which of them are the nodes of a piece."""
-import re
-
 import numpy as np
 
 from ..errors import MeshError
 from ..faces import keys
-from .nodes import LAGRANGE, nodes_in_file, order_in_file
+from .nodes import LAGRANGE, base_type, nodes_in_file, order_in_file
 from .prism_nodes import find
 from .split_tables import KINDS
 from .vtk_nodes import node_order
@@ -16,17 +14,8 @@ LATTICE_TYPES = {kind: name for name, kind in LAGRANGE.items()}
 
 def kind_of(name):
     """The kind of cells of a meshio type that can be cut, "wedge" of wedge15; None for others."""
-    found = re.fullmatch(rf"({'|'.join(KINDS)})\d*", name)
-    return LAGRANGE.get(name, found and found[1])
-
-
-def can_be_cut(name, count):
-    """Whether `read_mesh` cuts cells of a meshio type with so many nodes."""
-    try:
-        order_of_cells(name, count)
-    except MeshError:
-        return False
-    return True
+    kind = base_type(name)
+    return kind if kind in KINDS else None
 
 
 def order_of_cells(name, count):
