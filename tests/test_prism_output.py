@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 import dgarray as dg
-from dgarray.mesh.files.vtk_nodes import node_order
 
 
 def f(x, t=0.0):
@@ -15,14 +14,6 @@ def found(request):
     sim = dg.Simulation(dg.box(cells=2, shape=request.param), dg.Acoustics(3), dg.NodalDG(2), initial=f, boundary=dg.wall,
                         backend="numpy", kernels="array")
     return sim.dataset(sim.project())
-
-
-@pytest.mark.parametrize("order", range(1, 7))
-def test_nodes_have_the_order_of_vtk(order):
-    vtk = pytest.importorskip("vtk")
-    nodes, cell = node_order("prism", order), vtk.vtkLagrangeWedge()
-    sizes = order, order, order, len(nodes)
-    assert [cell.PointIndexFromIJK(*node, sizes) for node in nodes.tolist()] == list(range(len(nodes)))
 
 
 def test_values_and_integrals_are_exact(found):

@@ -13,7 +13,7 @@ from dgarray.mesh import Grid
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
-from dgarray.output.evaluation import by_snapshot
+from dgarray.output.evaluation import at_time, reduced
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.joined_runs import check_one_run
 from dgarray.output.store.verify import naming_damage
@@ -118,14 +118,8 @@ class GridAccessor(Accessor):
     def _reduced(self, variable, time, reduce, dtype):
         order = self.order if variable in self.hermite else 0
         field = self.derivatives(variable) if order else self.field(variable).expand_dims("derivative")
-        if time is not None and "time" in field.dims:
-            field = field.isel(time=self.index(time))
-        grid = self.lattice
-        out = by_snapshot(field, lambda c: reduce(grid, order, c), dtype=dtype, core=("derivative", *self.axes[::-1]))
-        if not out.dims:
-            return out.values.item()
-        coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
-        return xr.DataArray(out, coords, name=variable)
+        return reduced(at_time(self._ds, time, field), variable, lambda c: reduce(self.lattice, order, c), dtype,
+                       ("derivative", *self.axes[::-1]))
 
     def _errors(self, names, exact, t, index):
         values = np.stack([self.values(name, index).reshape(1, -1) for name in names])
@@ -179,17 +173,13 @@ class GridAccessor(Accessor):
 
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
-        field = self.field(variable)
-        if "time" in field.dims:
-            field = field.isel(time=self.index(time))
+        field = at_time(self._ds, time, self.field(variable))
         check_one_run(field, self.axes)
         return field.transpose(*self.axes[::-1]).values
 
     def coefficients(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The scaled derivatives of a field at one time, an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
-        field = self.derivatives(variable)
-        if "time" in field.dims:
-            field = field.isel(time=self.index(time))
+        field = at_time(self._ds, time, self.derivatives(variable))
         return field.transpose("derivative", *self.axes[::-1]).values
 
     def _no(self, what: str, instead: str) -> NoReturn:

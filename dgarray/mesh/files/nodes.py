@@ -70,9 +70,9 @@ def lattice(name, order):
     """Nodes of meshio's cells of an order, as meshio orders them: (node, dim) whole numbers i, r = 2 i / order - 1.
 
     name: the straight cell's."""
-    if FILE_SHAPES[name].mixed_faces:
-        return prism_order(name, order, "vtk" if order == 2 else "gmsh")
-    return node_order(FILE_SHAPES[name].name, order) if order == 2 else gmsh_order(name, order)
+    if order == 2:
+        return node_order(FILE_SHAPES[name].name, order)
+    return prism_order(name, order, "gmsh") if FILE_SHAPES[name].mixed_faces else gmsh_order(name, order)
 
 
 def row_by_row(name, order):
