@@ -69,7 +69,7 @@ class Layout:
         named(self.variables, RESERVED)
 
     state_dims = "variable, node, element"
-    whole = property(lambda self: self, doc="The layout itself; that of all zones where there are several.")
+    whole = property(lambda self: [self], doc="The layouts of all, one of each shape of cells.")
 
     def __repr__(self):
         return (f"Layout({', '.join(self.variables)} of order {self.order} on {len(self.cells)} "

@@ -173,13 +173,13 @@ class GridAccessor(Accessor):
 
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
-        field = at_time(self._ds, time, self.field(variable))
+        field = at_time(self._ds, self.index(time), self.field(variable))
         check_one_run(field, self.axes)
         return field.transpose(*self.axes[::-1]).values
 
     def coefficients(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The scaled derivatives of a field at one time, an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
-        field = at_time(self._ds, time, self.derivatives(variable))
+        field = at_time(self._ds, self.index(time), self.derivatives(variable))
         return field.transpose("derivative", *self.axes[::-1]).values
 
     def _no(self, what: str, instead: str) -> NoReturn:

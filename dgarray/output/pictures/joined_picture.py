@@ -34,7 +34,7 @@ class JoinedPicture(Picture):
 
     def evaluate(self, values):
         """The field at the points of the picture, (point,), from nodal values (element, node) of each dataset."""
-        return np.concatenate([part.evaluate(values[number]).ravel() for number, part in self.parts.items()])
+        return np.concatenate([part.evaluate([values[number]]).ravel() for number, part in self.parts.items()])
 
     def read(self, time):
         """The field at the points of the picture at one time, (point,): those of one dataset after those of another."""

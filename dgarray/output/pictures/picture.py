@@ -35,15 +35,15 @@ PLAIN_POWERS, TICKS = (-3, 4), 7
 
 
 def seen(ds, variable, plane):
-    """The dataset itself, or its slice by the plane, which then holds this nodal field and those that it is computed from; ds
-    may be a list of datasets, one of each shape of cells, which have one slice."""
+    """The datasets themselves, one of each shape of cells, or their one slice by the plane, which then holds this nodal field
+    and those that it is computed from: a list."""
     for one in listed(ds):
         one.dg.field(variable)
     if plane is None:
-        return ds
+        return listed(ds)
     kept = {variable, *listed(ds)[0][variable].attrs.get(FROM, "").split()}
     alone = [one.drop_vars([name for name in one.dg.variables if name not in kept]) for one in listed(ds)]
-    return alone[0].dg.slice(plane) if alone[0].attrs["cell_type"] == "grid" else cut(alone, plane)
+    return [alone[0].dg.slice(plane) if alone[0].attrs["cell_type"] == "grid" else cut(alone, plane)]
 
 
 def listed(ds):
@@ -160,8 +160,8 @@ class Picture:
         return self.ds.dg.bounds
 
     def evaluate(self, values):
-        """The field at the points of the picture, (element, point), from nodal values (element, node)."""
-        return values[self.some].astype("float64") @ self.interpolation.T
+        """The field at the points of the picture, (element, point), from nodal values (element, node) of each dataset."""
+        return values[0][self.some].astype("float64") @ self.interpolation.T
 
     def read(self, time):
         """The dataset's field at the points of the picture at one time, (element, point)."""
@@ -169,7 +169,7 @@ class Picture:
 
     def _own(self, name, time):
         """The same of a field that the dataset has."""
-        return self.evaluate(self.ds.dg.values(name, time))
+        return self.evaluate([self.ds.dg.values(name, time)])
 
     def spread(self, u):
         """What `limits_for` asks of values of `read`; lines show all of them."""

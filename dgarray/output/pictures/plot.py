@@ -75,7 +75,7 @@ def new_picture(ds, variable, **options):
 
 def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, zoom=None, **options):
     """A Picture in `ax` or in a new figure, which `pyplot` knows or not."""
-    flat = listed(seen(ds, variable, slice))
+    flat = seen(ds, variable, slice)
     need_matplotlib()
     if ax is None and pyplot:
         import matplotlib.pyplot as plt

@@ -73,7 +73,7 @@ class Scene:
                           for part in surface_parts(one, rows)]
         else:
             planes = [side_plane(ds, name) for name in names] or slice or middle_planes(datasets)
-            self.parts = [(GridPart if on_grid else SlicePart)(seen(datasets, variable, plane)) for plane in planes]
+            self.parts = [(GridPart if on_grid else SlicePart)(*seen(datasets, variable, plane)) for plane in planes]
         highest = max(one.dg.order for one in datasets)
         corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(highest, 1)))
         places = [part.place(corners) for part in self.parts]
