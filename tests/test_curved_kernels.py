@@ -25,6 +25,9 @@ CURVED = {"triangles": lambda: dg.rectangle(cells=(7, 3)).mapped(bent, 2),
           "tetrahedra": lambda: dg.box(cells=(3, 2, 1)).mapped(bent, 2),
           "prisms": lambda: dg.box(cells=(3, 2, 2), shape="prism").mapped(bent, 2),
           "bent prisms": lambda: dg.box(cells=(3, 2, 2), shape="prism").mapped(
+              lambda x: (x[0] + 0.1 * x[1] * x[2], x[1] - 0.1 * x[0] * x[2], x[2] + 0.1 * x[0] * x[1])),
+          "pyramids": lambda: dg.box(cells=(2, 1, 1), shape="pyramid").mapped(bent, 2),
+          "bent pyramids": lambda: dg.box(cells=(2, 1, 1), shape="pyramid", perturb=0.1).mapped(
               lambda x: (x[0] + 0.1 * x[1] * x[2], x[1] - 0.1 * x[0] * x[2], x[2] + 0.1 * x[0] * x[1]))}
 METHODS = {"nodal": dg.NodalDG, "modal": dg.ModalDG}
 
@@ -37,7 +40,8 @@ def operators(mesh, system, method, order, dtype, threads=None):
 
 CASES = [(kind, system, method, order, ("float64", "float32")[(i + order) % 2]) for kind in CURVED
          for i, system in enumerate(IN_PLANE if kind == "triangles" else IN_SPACE)
-         for method in (["nodal"] if "prisms" in kind else METHODS) for order in (1, 2, 3) if order < 3 or kind == "triangles"]
+         for method in (["nodal"] if kind.split()[-1] in ("prisms", "pyramids") else METHODS)
+         for order in (1, 2, 3) if order < 3 or kind == "triangles"]
 
 
 @pytest.mark.thorough

@@ -86,8 +86,9 @@ class Mesh(MeshData):
         where   None: every cell; else, of quadrilaterals and hexahedra, the name of a region, several names, or the numbers of
                 cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
         The children of the cell with number k have the numbers 2^dim k and following, 10 k in a mesh with pyramids; a cell that
-        stays has 2^dim k. Raises MeshError for unknown names, where cells of more than twice the size would meet, and for a mesh
-        of pyramids alone, whose children would have two shapes."""
+        stays has 2^dim k.
+        Raises MeshError for unknown names, where cells of more than twice the size would meet, and for a mesh of pyramids
+        alone, whose children would have two shapes."""
         self._must_be_whole("refined")
         cuts.must_be_uncut(self, "refined")
         arrays, sides, inner = refinement.split(self, where)

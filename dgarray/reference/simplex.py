@@ -33,7 +33,11 @@ def simplex(dim, order):
 
 
 class NodalCell(KeptInterpolation):
-    """What follows from `nodes` and an orthonormal basis, `evaluate_basis`, on cells of any shape."""
+    """What follows from `nodes` and an orthonormal basis, `evaluate_basis`, on cells of any shape.
+
+    weighted_modes   of pyramids, see `PyramidCell`; of others None"""
+
+    weighted_modes = None
 
     @cached_property
     def vandermonde(self):

@@ -8,7 +8,7 @@ class CurvedSource(StageSource):
     """As `StageSource`; see `dgarray.methods.dg.curved_tables`.
 
     G   normals and scales of the faces for wave rates;  then, of one point: J a^k, normal, J_face
-    W   dq/dt times 1 / J at the points of the volume"""
+    W   dq/dt times 1 / J at the points of the volume, on pyramids also that at the unknowns"""
 
     def __init__(self, tables, dtype):
         super().__init__(tables, dtype)
@@ -16,7 +16,8 @@ class CurvedSource(StageSource):
 
     def row_counts(self):
         d = self.d
-        return super().row_counts() | {"G": self.F * (d + 1) + d * d + d + 1, "W": self.V * matmul.padded(self.B)}
+        rows = max(matmul.padded(self.B), matmul.padded(self.N))
+        return super().row_counts() | {"G": self.F * (d + 1) + d * d + d + 1, "W": self.V * rows}
 
     def places(self, media):
         return {place: count for place, count in super().places(media).items() if place != "mass"}
@@ -52,26 +53,59 @@ class CurvedSource(StageSource):
         d, first = self.d, self.at_one_point
         return dict(n=("G", first + d * d, "", 1), s=("G", first + d * d + d, "", 1), x=("X", 0, "", 1))
 
+    @property
+    def at_apex(self):
+        """Whether elements are pyramids, see `dgarray.methods.dg.curved_tables`."""
+        return self.t.weighted_modes is not None
+
     def products(self):
-        return super().products() | {"to_mass": (self.B, self.N), "from_mass": (self.N, self.B)}
+        modes = {"to_mass": (self.N, self.N)} if self.at_apex else {"to_mass": (self.B, self.N)}
+        return super().products() | modes | {"from_mass": (self.N, self.B)}
 
     @property
     def mass_matrices(self):
-        return self.t.interpolate, self.t.projection
+        t = self.t
+        return (t.weighted_modes[1], t.weighted_projection) if self.at_apex else (t.interpolate, t.projection)
 
     def finished(self):
         """Lines that put the projection of (r / J + s) / C into the rows of dq/dt."""
-        L, B, V, rows, unknowns = self.L, self.B, self.V, matmul.padded(self.B), matmul.padded(self.N)
-        inverse = self.lane("G", self.at_one_point)
-        body = [*self.copies("inverse", "i", B, 1, "G", self.at_one_point),
-                *self.lanes([f"{self.lane('W', v * rows, f' + i*{L}')} *= {inverse}" for v in range(V)])]
+        if not self.at_apex:
+            return [*self.product_of_rows("to_mass", "mass_I", "R", "W"), *self.divided_at_points(),
+                    *self.product_of_rows("from_mass", "mass_P", "W", "R")]
+        if self.t.kappa_is_one and not self.finishes:
+            return self.solved()
+        return [*self.solved(), *self.product_of_rows("interpolate", "I", "R", "W"), *self.divided_at_points(),
+                *self.product_of_rows("from_mass", "mass_P", "W", "R"), *self.solved()]
+
+    def product_of_rows(self, name, matrix, source, target):
+        """Lines of a product for each variable, from unknowns R to points W or back."""
+        rows = {"R": matmul.padded(self.N) * self.L, "W": matmul.padded(self.B) * self.L}
+        return [f"for v in range({self.V}):", f"    {name}({matrix}, 0, w, {self.at[source]} + v*{rows[source]}, "
+                f"w, {self.at[target]} + v*{rows[target]})"]
+
+    def solved(self):
+        """Lines that multiply the rows of dq/dt by M_(J_0)^-1."""
+        L, N, unknowns, points = self.L, self.N, matmul.padded(self.N), matmul.padded(self.B)
+        scale = self.lane("G", self.at_one_point)
+        return [f"for i in range({N}):", *indented([
+            *self.copies("mode_inverse", "i", N, 1, "G", self.at_one_point),
+            *self.lanes([f"{self.lane('R', v * unknowns, f' + i*{L}')} *= {scale}" for v in range(self.V)])]),
+            *self.product_of_rows("to_mass", "mass_I", "R", "W"),
+            f"for v in range({self.V}):", f"    for i in range({N}):",
+            f"        copy(w, {self.at['W']} + (v*{points} + i)*{L}, w, {self.at['R']} + (v*{unknowns} + i)*{L})"]
+
+    def divided_at_points(self):
+        """Lines that make (r / J + s) / C of r at the points, on pyramids times J_0."""
+        B, V, rows = self.B, self.V, matmul.padded(self.B)
+        factor, step = self.lane("G", self.at_one_point), f" + i*{self.L}"
+
+        def times(name):
+            return [*self.copies(name, "i", B, 1, "G", self.at_one_point),
+                    *self.lanes([f"{self.lane('W', v * rows, step)} *= {factor}" for v in range(V)])]
+        body = times("inverse")
         if self.finishes:
-            function, step = self.t.functions.finish, f" + i*{L}"
-            source, stride = self.values
+            function, (source, stride) = self.t.functions.finish, self.values
             body += [*self.positions(function, "i"), *self.over_lanes(
                 function, [self.lane("W", v * rows, step) for v in range(V)], r=("W", 0, step, rows),
                 q=(source, 0, step, stride), m=self.parameters("volume", "i"), x=("X", 0, "", 1))]
-        return [f"for v in range({V}):",
-                f"    to_mass(mass_I, 0, w, {self.at['R']} + v*{unknowns * L}, w, {self.at['W']} + v*{rows * L})",
-                f"for i in range({B}):", *indented(body), f"for v in range({V}):",
-                f"    from_mass(mass_P, 0, w, {self.at['W']} + v*{rows * L}, w, {self.at['R']} + v*{unknowns * L})"]
+        return [f"for i in range({B}):", *indented([*body, *(times("weight") if self.at_apex else [])])]

@@ -18,8 +18,8 @@ def split(mesh, where):
     if shape.simplex:
         points, children, of_facets, places = refine.split(mesh.points, mesh.cells)
     elif shape.name in refine_pyramid.PARTS:
-        raise MeshError(f"{mesh.source}: refined() gives tetrahedra beside pyramids, but this is a mesh of pyramids alone; make "
-                        "it of smaller ones, or of several shapes")
+        raise MeshError(f"{mesh.source}: refined() gives tetrahedra beside pyramids, but this is a mesh of pyramids alone; "
+                        "make it of smaller ones, or of several shapes")
     elif shape.mixed_faces:
         points, children, of_facets, places = refine_prism.split(mesh.points, mesh.cells)
     else:

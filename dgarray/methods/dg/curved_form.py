@@ -10,10 +10,29 @@ class CurvedForm(WeakForm):
 
     def finish(self, r, q, t):
         """The projection of (r / J + s) / C."""
-        count, finish = len(r), self.functions.finish
-        over_J = Pointwise(lambda r, s: tuple(each * s[0] for each in r), {"r": count, "s": 1}, "r / J")
-        values = apply(over_J, r=self.at_points(r), s=[self.inverse])
-        if self.tables.finishes:
+        tables, finish = self.tables, self.functions.finish
+        weighted = tables.weighted_modes is not None
+        if weighted:
+            r = self.solved(r)
+            if tables.kappa_is_one and not tables.finishes:
+                return r
+        values = scaled(self.at_points(r), self.inverse, "r / J")
+        if tables.finishes:
             values = apply(finish, "(r / J + s) / C", at=values, **given(
                 r=values, q=self.at_points(q) if finish.depends_on("q") else None, t=t, m=self.parameters(), x=self.x))
-        return product(self.matrix("projection of r", self.tables.projection), values, term="projection")
+        if not weighted:
+            return product(self.matrix("projection of r", tables.projection), values, term="projection")
+        values = scaled(values, self.metric("weight"), "J_0 r")
+        b = product(self.matrix("modes of r", tables.weighted_projection), values, term="projection")
+        return self.solved(b)
+
+    def solved(self, b):
+        """M_(J_0)^-1 b."""
+        matrix = self.matrix("weighted modes", self.tables.weighted_modes[1])
+        return product(matrix, scaled(b, self.metric("mode_inverse"), "b / J_0"), term="M^-1 b")
+
+
+def scaled(values, factor, name):
+    """All variables times a factor at each place."""
+    times = Pointwise(lambda r, s: tuple(each * s[0] for each in r), {"r": len(values), "s": 1}, name)
+    return apply(times, r=values, s=[factor])

@@ -6,7 +6,12 @@
 The quadrature is exact for the metrics, polynomials whose sum of derivatives d(J a^k)/dr_k is 0: a uniform state stays uniform.
 M^-1 M_(1/J) M^-1 is the weight-adjusted inverse of the mass matrix M_J, symmetric and positive; M is the identity here.
 J stands for its projection onto the polynomials: they see no difference in integrals of J q, of which none is lost then.
-Chan, Hewett & Warburton 2017; Chan & Wilcox 2019.
+
+At the apex of a pyramid J depends on the direction. There J = J_0 kappa, with J_0 bilinear in a and b: straight pyramids have
+kappa = 1. The matrix M_(J_0) has a known inverse, and the smooth kappa takes the place of J, the weight J_0 that of 1:
+
+    dc/dt = M_(J_0)^-1 integral of phi J_0 r dr,  r = (sum_j phi_j (M_(J_0)^-1 b)_j / kappa + s) / C
+Chan, Hewett & Warburton 2017; Chan & Wilcox 2019; Chan & Warburton 2016 (pyramids).
 """
 from functools import cached_property
 
@@ -18,12 +23,16 @@ from ...spaces.simplex_metrics import face_metrics, metrics
 from .tables import NO_LIMITER, ModalTables, QuadratureTables
 from .tensor_tables import TensorTables
 
+NEAR = 1e-7          # distance from the apex, as a share of the way to the base, that counts as being there
+
 
 class PointMetrics:
     """What the tables of curved elements have in common; the other base class is `ModalTables`, or for values at nodes
     `QuadratureTables`.
 
-    gradients (dim, dim, point, element)   J a^k;  inverse (point, element)   1 / J
+    gradients (dim, dim, point, element)   J a^k;  inverse (point, element)   1 / J, of pyramids 1 / kappa
+    of pyramids: weight (point, element)   J_0;  mode_inverse (row, element)   the diagonal of M_(J_0)^-1 in the basis of
+    `PyramidCell.weighted_modes`, in which differentiation and lift give b then
     normals (dim, face * face point, element), scale (face * face point, element)   with J_face"""
 
     collocated = curved = True
@@ -40,8 +49,19 @@ class PointMetrics:
     @property
     def shapes(self):
         d, P, S, F, E = self.dim, len(self.points), len(self.trace), self.sides, self.elements
+        apex = {} if self.weighted_modes is None else {"weight": (P, E), "mode_inverse": (self.rows, E)}
         return {"gradients": (d, d, P, E), "inverse": (P, E), "normals": (d, S, E), "scale": (S, E),
-                "rate_normals": (F, d, E), "rate_scale": (F, E)}
+                "rate_normals": (F, d, E), "rate_scale": (F, E)} | apex
+
+    @property
+    def weighted_modes(self):
+        return self.cell.weighted_modes
+
+    def set_reference(self):
+        super().set_reference()
+        if self.weighted_modes is not None:
+            to_modes = np.linalg.inv(self.weighted_modes[1])
+            self.differentiation, self.lift = to_modes @ self.differentiation, to_modes @ self.lift
 
     def rows_of(self, name):
         d = self.dim
@@ -49,6 +69,7 @@ class PointMetrics:
 
     def metrics_read(self, needs_x):
         return ["rate_normals", "rate_scale", "gradients", "inverse", "normals", "scale",
+                *(["weight", "mode_inverse"] if self.weighted_modes is not None else []),
                 *["at_points", "at_face_points"] * needs_x]
 
     rate_normals = property(lambda self: self.rate_metrics[0])
@@ -71,13 +92,51 @@ class PointMetrics:
 
     @cached_property
     def inverse(self):
-        J = self.interpolate @ (self.projection @ self._metrics[1])
+        found = self.projection @ self._metrics[1]
+        if self.weighted_modes is not None:
+            modes = self.weighted_modes[1]
+            found = modes @ (np.linalg.inv(modes) @ found * self.mode_inverse)
+        J = self.interpolate @ found
         bad = np.flatnonzero((J <= 0).any(axis=0))
         if len(bad):
             raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is bent too strongly for order={self.order}: "
                             "the projection of det dx/dr is not positive; take a higher order, smaller cells or a map of lower "
                             "degree")
         return 1 / J
+
+    @cached_property
+    def weight(self):
+        return self.at_apex(self.points)
+
+    @cached_property
+    def mode_inverse(self):
+        return 1 / self.at_apex(self.weighted_modes[0])
+
+    def at_apex(self, points):
+        """J_0 at reference points (point, dim): bilinear in a and b, with the values of J near the apex."""
+        shape = self.mesh.cell_shape
+        near = shape.corners[:4] if self.mesh.order == 1 else shape.corners[4] + NEAR * (shape.corners[:4] - shape.corners[4])
+        along = shape.weights(points)[:, :4]
+        J = along / along.sum(axis=1, keepdims=True) @ metrics(self.mesh, near)[1]
+        bad = np.flatnonzero((J <= 0).any(axis=0))
+        if len(bad):
+            raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is folded at its apex, where det dx/dr is "
+                            "not positive in all directions; take smaller cells or a map that bends them less")
+        return J
+
+    @property
+    def weighted_projection(self):
+        """The matrix from values at the points to the coefficients of the weighted modes."""
+        return np.linalg.solve(self.weighted_modes[1], self.projection)
+
+    @property
+    def jacobian(self):
+        """J at the points, which integrals of J q take."""
+        return (1.0 if self.weighted_modes is None else self.weight) / self.inverse
+
+    @property
+    def kappa_is_one(self):
+        return self.weighted_modes is not None and self.mesh.order == 1
 
     @cached_property
     def rate_metrics(self):

@@ -29,11 +29,12 @@ def conserved(tables, values):
     step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.moving))
     for first in range(0, tables.elements, step):
         cells = slice(first, first + step)
-        jacobian = 1 / tables.inverse[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
+        jacobian = tables.jacobian[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
+        apex = tables.weight[:, cells] if tables.curved and tables.weighted_modes is not None else None
         C = capacities(tables, varying, cells)
         modes = [to_modes @ values[v][:, cells] for v in range(tables.moving)]
         weights = [jacobian if is_matrix(C) else c * jacobian for c in C]          # a matrix is the same in all of an element
-        found = [weight_adjusted(each, weight, to_points, back) if v in weighted else each * weight
+        found = [weight_adjusted(each, weight, to_points, back, apex) if v in weighted else each * weight
                  for v, (each, weight) in enumerate(zip(modes, weights))]
         for v, p in enumerate(times(C, found) if is_matrix(C) else found):
             total[:, v] += p[0].sum() * volume ** 0.5, np.sum(p * modes[v])
@@ -48,8 +49,16 @@ def capacities(tables, varying, cells):
     return Pointwise(tables.law.capacity, {"m": tables.physics.parameters}, "capacity")(m=m)
 
 
-def weight_adjusted(modes, weight, to_points, back):
-    """The modes of p, P (p / weight) = q, from those of q (mode, element); weight (point, element)."""
-    weight = np.broadcast_to(weight, (len(to_points), modes.shape[1]))
-    matrices = (back / weight.T[:, None]) @ to_points
-    return np.linalg.solve(matrices, modes.T[:, :, None])[:, :, 0].T
+def weight_adjusted(modes, weight, to_points, back, apex=None):
+    """The modes of p, P (p / weight) = q, from those of q (mode, element); weight (point, element).
+
+    apex (point, element): J_0 of pyramids, see `curved_tables`: then M_(J_0)^-1 M_(J_0^2 / weight) M_(J_0)^-1 p = q"""
+    inverse = 1 / np.broadcast_to(weight, (len(to_points), modes.shape[1]))
+
+    def mass(weight):
+        return (back * weight.T[:, None]) @ to_points
+    q = modes.T[:, :, None]
+    if apex is None:
+        return np.linalg.solve(mass(inverse), q)[:, :, 0].T
+    of_apex = mass(apex)
+    return (of_apex @ np.linalg.solve(mass(apex ** 2 * inverse), of_apex @ q))[:, :, 0].T

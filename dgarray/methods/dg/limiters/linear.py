@@ -160,7 +160,7 @@ class LinearLimiterTables:
         if tables.diagonal:
             points, weights = tables.cell.nodes, tables.cell.weights[:, None] * (1.0 if tables.affine else tables.jacobian)
         elif tables.curved:
-            points, weights = tables.points, tables.reference.weights[:, None] / tables.inverse
+            points, weights = tables.points, tables.reference.weights[:, None] * tables.jacobian
         else:
             rule = modal_cell(self.shape, max(self.order, 1))
             points, weights = rule.points, rule.weights[:, None]
