@@ -33,7 +33,7 @@ def test_slices_are_whole_and_exact(found, plane, area):
         assert cut.dg.integral("p") == pytest.approx(1 / 4 - 0.09, rel=1e-12)
 
 
-@pytest.mark.parametrize("shape", ["prism", "mixed"])
+@pytest.mark.parametrize("shape", ["prism", "mixed", "hybrid"])
 def test_a_single_point(shape):
     """In a cell of each shape, so that there is none in those of the others; by a recorder and by `sample`."""
     mesh = dg.box(cells=2, shape=shape)
