@@ -31,8 +31,8 @@ class GridAccessor(Accessor):
     """Evaluation, norms and pictures of a dataset on a grid, dims (time, z, y, x); `time` as for `Accessor`.
 
     A run with `Hermite(..., derivatives=True)` stores the scaled derivatives. `sample`, `line`, `grid` and `gradient` need
-    them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, and `slice`
-    works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes; those of finite
+    them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, as `error`
+    always does, and `slice` works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes; those of finite
     volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost. `record`, `plot`,
     `animate`, `units`, `field` and `index` are those of `Accessor`."""
 
