@@ -32,9 +32,9 @@ class GridAccessor(Accessor):
 
     A run with `Hermite(..., derivatives=True)` stores the scaled derivatives. `sample`, `line`, `grid` and `gradient` need
     them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, as `error`
-    always does, and `slice` works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes; those of finite
-    volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost. `record`, `plot`,
-    `animate`, `units`, `field` and `index` are those of `Accessor`."""
+    always does, and `slice` works for planes of nodes. Values of methods without derivatives (order 0) are linear between the
+    nodes; those of finite volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost.
+    `record`, `plot`, `animate`, `units`, `field` and `index` are those of `Accessor`."""
 
     def __repr__(self):
         derivatives = f" and their derivatives up to {self.order} in each direction" if self.hermite else ""
