@@ -198,7 +198,7 @@ def test_steppers(name, kernels):
 
 AROUND = [dg.rectangle(cells=(4, 3)), dg.rectangle(cells=(4, 3), shape="mixed", periodic=True),
           dg.box(cells=(4, 3, 3), shape="mixed"),
-          dg.box(cells=4, shape="mixed", periodic=True), dg.box(cells=3, shape="prism"),
+          dg.box(cells=4, shape="mixed", periodic=True), dg.box(cells=3, shape="prism"), dg.box(cells=2, shape="hybrid"),
           dg.rectangle(cells=4, shape="quadrilateral").refined([5, 6])]
 
 

@@ -15,7 +15,7 @@ TRIANGLES, QUADS = dg.rectangle(cells=(7, 6)), dg.rectangle(cells=(7, 6), shape=
 PERIODIC = dg.rectangle(cells=(7, 6), periodic=True)
 MIXED, MIXED3 = dg.rectangle(cells=(6, 5), shape="mixed"), dg.box(cells=(4, 3, 3), shape="mixed")
 LAYERED = dg.pml(TRIANGLES, 0.2, 2)
-TETS, PRISMS = dg.box(cells=3), dg.box(cells=3, shape="prism")
+TETS, PRISMS, HYBRID = dg.box(cells=3), dg.box(cells=3, shape="prism"), dg.box(cells=(4, 2, 2), shape="hybrid")
 EULER, WALLED = dg.Euler(2), dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha)
 SHOCKS = dg.TensorDG(2, "lobatto", volume_flux=dg.ranocha, shock_capturing=0.5, positivity=True)
 LIMITED = dg.NodalDG(2, limiter="vertex")
@@ -64,7 +64,8 @@ TWO_LAWS = law_of({"west": dg.Acoustics(2), "east": dg.Acoustics(2, sound_speed=
 LINEAR = {
     "triangles and quadrilaterals": (dg.NodalDG(3), MIXED), "tetrahedra, prisms and hexahedra": (dg.NodalDG(2), MIXED3),
     "prisms": (dg.NodalDG(2), PRISMS), "curved mixed": (dg.NodalDG(3), wavy(MIXED)),
-    "curved prisms": (dg.NodalDG(2), wavy(PRISMS)),
+    "curved prisms": (dg.NodalDG(2), wavy(PRISMS)), "pyramids": (dg.NodalDG(2), dg.box(cells=2, shape="pyramid")),
+    "curved pyramids and others": (dg.NodalDG(3), wavy(HYBRID)),
     "curved nodal": (dg.NodalDG(3), wavy(TRIANGLES)), "curved modal": (dg.ModalDG(2), wavy(TRIANGLES)),
     "curved quadrature": (dg.NodalDG(2, quadrature=5), wavy(TRIANGLES)), "one curved side": (dg.NodalDG(2), BOTTOM),
     "nodal orders": (of_orders(dg.NodalDG, 2, 4), halves(TRIANGLES)),

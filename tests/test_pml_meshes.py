@@ -16,7 +16,7 @@ from dgarray.mesh.partition import partition, split
 from dgarray.physics.trace import trace
 
 SIZE = 2.0, 1.0, 1.0
-SHAPES = ["line", "triangle", "quadrilateral", "mixed 2D", "tetra", "hexahedron", "prism", "mixed 3D"]
+SHAPES = ["line", "triangle", "quadrilateral", "mixed 2D", "tetra", "hexahedron", "prism", "pyramid", "mixed 3D", "hybrid"]
 SIDES = {1: ("left", "right"), 2: ("left", "right", "bottom", "top"), 3: ("left", "right", "front", "back", "bottom", "top")}
 
 
@@ -116,7 +116,8 @@ def test_layer_on_all_sides_of_a_box(shape):
     assert layer.low == (0.0,) * dim and layer.high == SIZE[:dim]
     assert "layer 'pml'" in repr(grown) and "BoxLayer(region='pml'" in describe(grown)
     kinds = {"line": "line", "triangle": "triangle", "quadrilateral": "quadrilateral", "tetra": "tetra",
-             "hexahedron": "hexahedron", "prism": "prism and hexahedron", "mixed 2D": "triangle and quadrilateral"}
+             "hexahedron": "hexahedron", "prism": "prism and hexahedron", "pyramid": "pyramid and hexahedron",
+             "mixed 2D": "triangle and quadrilateral", "hybrid": "tetra and pyramid and prism and hexahedron"}
     assert grown.cell_type == kinds.get(shape, "tetra and prism and hexahedron")
 
 

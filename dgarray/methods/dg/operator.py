@@ -176,7 +176,8 @@ class DGOperator(ArrayOperator):
         return 0 if self.search is None else searched(self.search[0], self.tables.variables * self.tables.rows, places)
 
     def _step_of_table(self, q, t, stepper, check=None):
-        """The step from the measured table, dt = factor / rate.  In the weak form the rate has exponent 1, with the bound
+        """The step from the measured table, dt = factor / rate.  In the weak form, but that of prisms and pyramids which are
+        not affine, the rate has exponent 1, with the bound
 
         dt <= min over elements of h / s / (2 order + 1), h / s = 2 |T| / sum over faces of s |face|, s as in `WeakForm.rate`.
 
@@ -195,8 +196,9 @@ class DGOperator(ArrayOperator):
     def limit(self, stepper):
         """(factor, exponent) of the largest stable step, dt = factor / rate: see `dgarray.methods.dg.stability`."""
         order, tables = self.method.order, self.tables
-        factor, exponent = limit_on(tables.mesh.cell_shape, tables.law, order, stepper) if order else (np.inf, 1.0)
-        if tables.weak:          # |face| / |T| = dim / 2 times J_face / J
+        shape = tables.mesh.cell_shape
+        factor, exponent = limit_on(shape, tables.law, order, stepper) if order else (np.inf, 1.0)
+        if tables.weak and not (tables.curved and shape.mixed_faces):          # |face| / |T| = dim / 2 times J_face / J
             factor, exponent = min(factor, 4 / tables.dim / (2 * order + 1)), 1.0
         return factor, exponent
 
