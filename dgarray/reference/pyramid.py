@@ -88,6 +88,14 @@ class PyramidCell(MixedFacesCell):
         return np.array([*along, a * along[0] + b * along[1] + x * y * (dz * h ** m - z * lower * m / 2)])
 
     @cached_property
+    def differentiation(self):
+        """D_k = M^-1 S_k with S_ij = integral of l_i dl_j/dr_k: derivatives are no functions of the space, but with these the
+        strong form is the weak one on affine pyramids."""
+        points, weights = self.shape.quadrature(2 * self.order)
+        slopes = (self.evaluate_basis(points) * weights[:, None]).T @ self.evaluate_gradients(points)
+        return self.vandermonde @ slopes @ np.linalg.inv(self.vandermonde)
+
+    @cached_property
     def weighted_modes(self):
         """Another orthonormal basis, which weights that are bilinear in a and b leave orthogonal: points (mode, 3), and
         the functions at the nodes (node, mode). Its mass matrix with the weight is diagonal: the weight at the points.
@@ -106,5 +114,5 @@ class PyramidCell(MixedFacesCell):
         return np.concatenate(places), np.concatenate(found, axis=1)
 
     def gradients(self, r):
-        """dl_j/dr_k of the nodal functions at reference points r (point, 3), (3, point, node): not held by the nodes."""
+        """dl_j/dr_k of the nodal functions at reference points r (point, 3), (3, point, node)."""
         return self.evaluate_gradients(r) @ np.linalg.inv(self.vandermonde)

@@ -78,7 +78,8 @@ class CurvedSpace(PolynomialSpace):
     @cached_property
     def derivatives(self):
         """dl_j/dr_k (dim, node, node) and dr_k/dx_i (element, dim, dim, node) at the nodes."""
-        return self.cell.gradients(self.cell.nodes), np.moveaxis(np.linalg.inv(cell_maps.jacobians(self.mesh, self.cell.nodes)), 0, -1)
+        drdx = np.linalg.inv(cell_maps.jacobians(self.mesh, self.cell.nodes))
+        return self.cell.gradients(self.cell.nodes), np.moveaxis(drdx, 0, -1)
 
     def integral(self, values):
         return self._sum(values, lambda u: u)
