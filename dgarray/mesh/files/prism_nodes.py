@@ -4,11 +4,10 @@ Corners first, then the nodes inside the edges, the faces and the cell. Gmsh 4, 
 vtkQuadraticPyramid of VTK, which has no order of nodes for pyramids above the second."""
 import numpy as np
 
+from ...reference.shapes import FILE_SHAPES
 from .gmsh_nodes import gmsh_order
 
-# Corners of the reference cell, and its edges and faces in the order and the directions of each program.
-CORNERS = {"wedge": ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)),
-           "pyramid": ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1))}
+# Edges and faces in the order and the directions of each program.
 EDGES = {("wedge", "gmsh"): ((0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (3, 5), (4, 5)),
          ("wedge", "vtk"): ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)),
          ("pyramid", "gmsh"): ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (3, 4)),
@@ -22,7 +21,7 @@ FACES = {("wedge", "gmsh"): ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (0, 3, 5, 2), (
 def prism_order(name, order, program):
     """Nodes of wedges or pyramids in the order of a program, "vtk" (of pyramids up to order 2) or "gmsh": (node, 3) whole
     numbers i, x = x_0 + sum_k i_k / order (x_k - x_0), with k the corners 1, 2, 3 of a wedge, 1, 3, 4 of a pyramid."""
-    unit = np.array(CORNERS[name], dtype=np.int64)
+    unit = unit_corners(name)
     if order == 0:
         return unit[:1]
     rows = [order * unit]
@@ -40,12 +39,17 @@ def prism_order(name, order, program):
     return np.concatenate(rows)
 
 
+def unit_corners(name):
+    """Corners (corner, dim) of the cells of a straight type of meshio in [0, 1]^dim, whole numbers."""
+    return ((FILE_SHAPES[name].corners + 1) / 2).astype(np.int64)
+
+
 def program_of(name, x):
     """Whose order the nodes x (cell, node, dim) of wedges or pyramids of order 2 have, "vtk" or "gmsh": in it they lie near the
     middles of edges and faces."""
     def bend(program):
         faces = [face for face in FACES[name, program] if len(face) == 4]
-        between = zip(range(len(CORNERS[name]), x.shape[1]), (*EDGES[name, program], *faces))
+        between = zip(range(len(unit_corners(name)), x.shape[1]), (*EDGES[name, program], *faces))
         return sum(np.linalg.norm(x[:, node] - x[:, list(corners)].mean(axis=1), axis=1).sum() for node, corners in between)
     return min(("vtk", "gmsh"), key=bend)
 
@@ -62,7 +66,7 @@ def with_middles(name, x, places):
     """The nodes x (cell, node, dim) of wedges or pyramids of order 2, at the first of the `places` (node, 3), with the middles
     of quadrilateral faces, which they lack: half the sum of the nodes of a face's edges less a quarter of that of its
     corners."""
-    unit, around = np.array(CORNERS[name]), np.array([face for face in FACES[name, "vtk"] if len(face) == 4])
+    unit, around = unit_corners(name), np.array([face for face in FACES[name, "vtk"] if len(face) == 4])
     edges = find(places, unit[around] + unit[np.roll(around, -1, axis=1)], 2)
     there = find(places, unit[around].sum(axis=1) // 2, 2)
     result = np.concatenate([x, np.empty((len(x), len(around), 3))], axis=1)
