@@ -29,21 +29,15 @@ def register():
 
 
 def add(xarray):
-    xarray.register_dataset_accessor("dg")(of_dataset)
-    xarray.register_datatree_accessor("dg")(of_tree)
+    xarray.register_dataset_accessor("dg")(of_data)
+    xarray.register_datatree_accessor("dg")(of_data)
 
 
-def of_dataset(ds):
-    """The accessor of a run's dataset, see `dgarray.output.Accessor`; on grids `dgarray.output.GridAccessor`; of a far field
-    `dgarray.analysis.patterns.FarField`."""
+def of_data(ds):
+    """The accessor of a run's dataset or tree, see `dgarray.output.Accessor`; on grids `dgarray.output.GridAccessor`; of a far
+    field `dgarray.analysis.patterns.FarField`."""
     if "direction" in ds.dims and "direction_x" in ds.coords:
         from .analysis.patterns import FarField
         return FarField(ds)
     from .output import accessor_of
     return accessor_of(ds)
-
-
-def of_tree(tree):
-    """The accessor of the DataTree of a run in several zones, see `dgarray.output.TreeAccessor`."""
-    from .output import accessor_of_tree
-    return accessor_of_tree(tree)

@@ -136,7 +136,7 @@ def begins_new(line, before):
 # `dg.Maxwell`, `Maxwell(dim=3)`, `Simulation.run`, `dgarray.output.open_store`, `ds.dg.norm("Ez")`, `sim.run`: a name, perhaps
 # called, of the reference; what these objects are called in the pages, and their class.
 CODE = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?$", re.S)
-OBJECTS = {"ds.dg": "output.Accessor", "tree.dg": "output.TreeAccessor", "sim": "Simulation", "mesh": "Mesh"}
+OBJECTS = {"ds.dg": "output.Accessor", "tree.dg": "output.Accessor", "sim": "Simulation", "mesh": "Mesh"}
 CASES = set(cases.__all__)
 
 

@@ -71,8 +71,8 @@ def prismatic_surface(order=4):
 
 
 def mixed_surface(order=4):
-    """The boundary of the cube, of tetrahedra, prisms and hexahedra, with faces of both kinds."""
-    mesh = box((-1, -1, -1), (1, 1, 1), 4, shape="mixed")
+    """The boundary of the cube, of tetrahedra, pyramids, prisms and hexahedra, with faces of both kinds."""
+    mesh = box((-1, -1, -1), (1, 1, 1), 4, shape="hybrid")
     sim = Simulation(mesh, Maxwell(dim=3), NodalDG(order), absorbing)
     trace = sim.method.space(sim.problem).trace(tuple(mesh.boundaries), "record 'walls'", lambda name: "m")
     coords = {name: (dims, values, attrs) for name, (dims, values, attrs) in trace.coords.items()}

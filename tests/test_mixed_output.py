@@ -180,11 +180,21 @@ def test_pictures_of_several_shapes_in_3d(solid, tmp_path):
     assert solid.dg.plot("p", surface="top", mesh=True, path=tmp_path / "s.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize("name", ["values", "field", "space", "points", "locator", "whole"])
-def test_what_is_asked_of_a_zone(flat, name):
-    with pytest.raises(AttributeError, match=rf"ask a zone: tree.dg.zones\['triangle'\].dg.{name} "):
-        getattr(flat.dg, name)
-    assert hasattr(flat.dg.zones["triangle"].dg, name)
+def test_nodes_of_all_zones(tree):
+    """One array of all elements, in which cells with fewer nodes have NaN, as on faces of several shapes; the rest is asked of
+    a zone."""
+    dim, p = tree.dg.dim, tree.dg.field("p").isel(time=0)
+    counts = [ds.sizes["node"] * ds.sizes["element"] for ds in tree.dg.zones.values()]
+    assert np.isfinite(p).sum() == np.isfinite(p["x"]).sum() == sum(counts) and np.isnan(p).any()
+    assert np.allclose(p, exact([p[axis] for axis in tree.dg.axes])[0], rtol=0, atol=1e-13, equal_nan=True)
+    assert np.array_equal(tree.dg.values("p", 0), p, equal_nan=True)
+    face = tree.dg.surface("top", 0)          # y = 1 in 2D, z = 1 in 3D, of both shapes
+    assert float(face.weight.sum()) == pytest.approx(1, rel=1e-13)
+    assert float((face.p * face.weight).sum()) == pytest.approx(1 + 1 / 3 - 1 / 2 if dim == 2 else 2 + 1 / 3 - 1 / 4, rel=1e-13)
+    first = next(iter(tree.children))
+    with pytest.raises(AttributeError, match=rf"ask a zone: tree.dg.zones\['{first}'\].dg "):
+        tree.dg.whole()
+    assert not hasattr(tree.dg, "space") and tree.dg.zones[first].dg.whole().dg.space.count
 
 
 def test_commands_on_stores_of_several_shapes(tmp_path, capsys):

@@ -171,7 +171,7 @@ def test_derived_fields_are_computed_where_they_are_drawn():
     drawn = plot.flat_picture(plot.one_time(ds, "mach", -1), "mach")
     q = [drawn._own(name, 0) for name in law.variables]
     assert np.allclose(drawn.read(0), law.mach(q), rtol=1e-13)
-    nodal = drawn.evaluate(ds.dg.with_fields("mach").dg.values("mach"))
+    nodal = drawn.evaluate([ds.dg.with_fields("mach").dg.values("mach")])
     assert np.abs(drawn.read(0) - nodal).max() > 1e-4, "the interpolant of the nodes' values is another field"
     assert "computed_from" not in ds.dg.with_fields("mach").mach.attrs
 

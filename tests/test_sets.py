@@ -330,7 +330,7 @@ def test_files_and_pictures_of_two_shapes(pulse, tree, tmp_path, capsys):
     assert faces["p"].shape == (5, 216)
     assert tree.dg.surface("top", -1).sizes == {"face": 6, "face_node": 4}
     with pytest.raises(AttributeError, match="cells of several shapes, .* ask a zone: tree.dg.zones"):
-        tree.dg.values("p")
+        tree.dg.space  # noqa: B018
     path = tree.encoding["source"]
     assert main(["info", path]) == 0 and "quadrilateral" in capsys.readouterr().out
     assert open_output(path).dg.norm("p") == tree.dg.norm("p")

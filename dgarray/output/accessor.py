@@ -1,4 +1,4 @@
-"""`ds.dg`: norms, errors, integrals, point values and pictures of a run's dataset, exact for its polynomials."""
+"""`ds.dg` and `tree.dg`: norms, errors, integrals, point values and pictures of a run, exact for its polynomials."""
 from __future__ import annotations
 
 from functools import cached_property, reduce
@@ -6,21 +6,15 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from dgarray.mesh.elements import Elements
 from dgarray.mesh.locate import Locator
 from dgarray.output import evaluation as post
 from dgarray.output.dataset import AXES, LOCATIONS, UNITLESS, variables_of
 from dgarray.output.derived_fields import refuse_derived, with_field
-from dgarray.output.joined_runs import (
-    check_attributes,
-    check_cells,
-    check_mesh,
-    check_nodes,
-    check_once,
-    check_one_run,
-    on_one_mesh,
-)
+from dgarray.output.joined_runs import check_cells, check_mesh, check_nodes, check_once, check_one_run
+from dgarray.output.pieces import end_to_end, first_inside, one_for_each_shape, zones_of
 from dgarray.output.store.verify import naming_damage
 from dgarray.spaces import TensorSpace, polynomial_space
 from dgarray.spaces.norms import with_total
@@ -31,7 +25,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    import xarray as xr
     from numpy.typing import ArrayLike
 
     from dgarray.reference.shapes import Shape
@@ -39,36 +32,66 @@ if TYPE_CHECKING:
 
 @naming_damage
 class Accessor:
-    """Evaluation, norms and pictures of a dataset of nodal polynomials, from the dataset alone.
+    """Evaluation, norms and pictures of a run, a dataset of nodal polynomials or a tree of zones, from the data alone.
 
+    zones  {name: dataset} of a tree; of a dataset {"": the dataset}
+    dim, order, axes   dimension, the highest order, names of the coordinates
     Everywhere `time` is an index (int, -1 the last), a time (float, the nearest snapshot), or None for all snapshots.
-    Results over all times are lazy if the dataset is (dask); else one snapshot at a time is read."""
+    Results over all times are lazy if the dataset is (dask); else one snapshot at a time is read.
+    Zones of one shape of cells are one dataset of their highest order. Elements of several shapes are numbered one shape after
+    the other, and what is about the cells of one shape (space, reference, cells, locator ...) is asked of a zone:
+    tree.dg.zones["triangle"].dg.space."""
 
-    def __init__(self, ds: xr.Dataset):
-        check_attributes(ds)
-        self._ds = on_one_mesh(ds)
-        self.dim, self.order = int(ds.attrs["dim"]), int(ds.attrs["order"])
+    def __init__(self, data: xr.Dataset | xr.DataTree):
+        self._data, self.zones = data, zones_of(data)
+        self.dim, self.order = int(self._first.attrs["dim"]), max(int(ds.attrs["order"]) for ds in self.zones.values())
         # Names of the coordinates; a slice may have x and z, or others.
-        self.axes = tuple(ds.attrs["axes"].split()) if "axes" in ds.attrs else AXES[:self.dim]
+        self.axes = tuple(self._first.attrs["axes"].split()) if "axes" in self._first.attrs else AXES[:self.dim]
 
     def __getstate__(self):
         # What is kept for the next call is left behind.
-        return {name: getattr(self, name) for name in ("_ds", "dim", "order", "axes")}
+        return {name: getattr(self, name) for name in ("_data", "zones", "dim", "order", "axes")}
 
     def __repr__(self):
+        if "" not in self.zones:
+            return "\n".join(f"{name}: {ds.dg!r}" for name, ds in self.zones.items())
         return (f"{', '.join(self.variables)}: polynomials of degree {self.order} on {self._ds.sizes['element']} "
                 f"{self._ds.attrs['cell_type']} cells")
 
+    @cached_property
+    def _pieces(self):
+        """One dataset for each shape of cells."""
+        return list(self.zones.values()) if "" in self.zones else one_for_each_shape(self.zones)
+
+    @property
+    def _first(self):
+        return next(iter(self.zones.values()))
+
+    @property
+    def _ds(self):
+        """The one dataset. Raises AttributeError where there are several."""
+        if len(self._pieces) > 1:
+            raise AttributeError("the run has cells of several shapes, of which one dataset does not hold this; ask a zone: "
+                                 f"tree.dg.zones[{next(iter(self.zones))!r}].dg (zones: {', '.join(self.zones)})")
+        return self._pieces[0]
+
+    def datasets(self, time: float | None = None) -> list[xr.Dataset]:
+        """One dataset for each shape of cells, or one snapshot of them."""
+        if time is None or "time" not in self._first.dims:
+            return list(self._pieces)
+        return [ds.isel(time=[self.index(time)]) for ds in self._pieces]
+
     def whole(self, time: float | None = None) -> xr.Dataset:
-        """The dataset, or one snapshot of it: what several zones are as one dataset, see `TreeAccessor`."""
-        index = None if time is None else self.index(time)
-        return self._ds if time is None or "time" not in self._ds.dims else self._ds.isel(time=[index])
+        """All as one dataset, or one snapshot of it. Raises AttributeError for cells of several shapes."""
+        self._ds          # noqa: B018  refuses several
+        return self.datasets(time)[0]
 
     @property
     def variables(self) -> tuple[str, ...]:
         """Names of the nodal fields: those of the law in its order, then those that the user added."""
-        added = (name for name, data in self._ds.data_vars.items() if {"element", "node"} <= set(data.dims))
-        return tuple(dict.fromkeys([*(name for name in variables_of(self._ds) if name in self._ds.data_vars), *added]))
+        ds = self._first
+        added = (name for name, data in ds.data_vars.items() if {"element", "node"} <= set(data.dims))
+        return tuple(dict.fromkeys([*(name for name in variables_of(ds) if name in ds.data_vars), *added]))
 
     @property
     def reference(self) -> Any:
@@ -84,10 +107,10 @@ class Accessor:
     def space(self) -> Any:
         """The function space of the fields, see `dgarray.spaces`."""
         elements = Elements(self.points, self.cells, self._ds["cell_number"].values, self.geometry_nodes)
-        if elements.cell_shape.simplex or elements.cell_shape.name == "prism":
-            space = polynomial_space(elements, self.order)
-        else:
+        if elements.cell_shape.tensor:
             space = TensorSpace(elements, self.order, self._ds.attrs["nodes"])
+        else:
+            space = polynomial_space(elements, self.order)
         check_nodes(self._ds, elements, space.cell.nodes, self.axes)
         return space
 
@@ -125,10 +148,8 @@ class Accessor:
     @cached_property
     def bounds(self) -> np.ndarray:
         """Lowest and highest coordinates (2, dim) of the domain."""
-        if self.geometry_nodes is not None:
-            return np.stack(self.space.bounds())
-        corners = self.points[self.cells]
-        return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
+        found = [post.bounds(ds) for ds in self._pieces]
+        return np.stack([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
 
     def evaluation(self, points: np.ndarray) -> Any:
         """The fields' evaluation at points (..., dim), an `output.post.Evaluation`, for `sample` and its relatives."""
@@ -140,11 +161,11 @@ class Accessor:
 
     def norm(self, variable: str, time: float | None = -1) -> Any:
         """L2 norm by the exact mass matrix, sqrt(sum_e J_e u_e^T M u_e): a number, for time=None a DataArray over time."""
-        return post.norm(self._ds, variable, time)
+        return reduce(np.hypot, [post.norm(ds, variable, time) for ds in self._pieces])
 
     def integral(self, variable: str, time: float | None = -1) -> Any:
         """Integral over the domain, sum_e J_e 1^T M u_e: a number, for time=None a DataArray over time."""
-        return post.integral(self._ds, variable, time)
+        return reduce(np.add, [post.integral(ds, variable, time) for ds in self._pieces])
 
     def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
         """L2 norm of u - exact(x, t) with a quadrature of degree 2 order + 4.
@@ -156,12 +177,12 @@ class Accessor:
         exact = variable if exact is None and callable(variable) else exact
         if not callable(exact):
             raise ValueError(f"the exact solution is {exact!r}; it must be a function exact(x, t)")
-        names = variables_of(self._ds)
+        names = variables_of(self._first)
         if one is not None:
             choose("variable", one, names, " in the law; it has")
         index = self.index(time)
         t = float(self._times()[index])
-        errors = with_total(names, self._errors(names, exact, t, index))
+        errors = with_total(names, reduce(np.hypot, [ds.dg._errors(names, exact, t, index) for ds in self._pieces]))
         return errors if one is None else errors[one]
 
     def _errors(self, names, exact, t, index):
@@ -174,7 +195,7 @@ class Accessor:
         points: (point, dim); a point on a face gets the value of one of its elements
         Returns a Dataset with the dim `point` (and `time`, unless one time is chosen), with x, y, z and `element`
         (-1 outside) as coordinates. Raises ValueError for another shape."""
-        return post.sample(self._ds, points, time)
+        return self._first_inside([post.sample(ds, points, time) for ds in self._pieces])
 
     def line(self, a: ArrayLike, b: ArrayLike, n: int = 101, time: float | None = None) -> xr.Dataset:
         """Values at n points from a to b, both included, evaluated as by `sample`.
@@ -182,7 +203,7 @@ class Accessor:
         a, b: (dim,) different points
         Returns a Dataset with the dim and coordinate `distance`, the length from a, and x, y, z and `element` along it.
         Raises ValueError for other shapes, equal ends and n below 2."""
-        return post.line(self._ds, a, b, n, time)
+        return self._first_inside([post.line(ds, a, b, n, time) for ds in self._pieces])
 
     def grid(self, shape: int | Sequence[int] | None = None, lower: ArrayLike | None = None, upper: ArrayLike | None = None,
              time: float | None = None, spacing: float | Sequence[float] | None = None) -> xr.Dataset:
@@ -192,7 +213,12 @@ class Accessor:
         spacing: instead of shape, the distance of the points, which start at `lower`; one or one each
         lower, upper: (dim,) corners of the grid, by default those of the mesh; equal in a direction with one point
         Returns a Dataset with the dims (time, z, y, x) and their 1D coordinates. Raises ValueError for other shapes."""
-        return post.grid(self._ds, shape, lower, upper, time, spacing)
+        low, high = self.bounds
+        lower, upper = (low if lower is None else lower), (high if upper is None else upper)
+        return self._first_inside([post.grid(ds, shape, lower, upper, time, spacing) for ds in self._pieces])
+
+    def _first_inside(self, found):
+        return first_inside(found, [ds.sizes.get("element", 0) for ds in self._pieces])
 
     def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """The dataset on a plane (3D) or a line (2D), exact: again nodal polynomials of the order, one dimension lower.
@@ -202,32 +228,42 @@ class Accessor:
         were cut, and its own `dg`: plot, norm, sample, grid and slice work on it. `dg.axes` are its coordinates: across an
         axis the other two; else lengths from the origin, s1 (horizontal) and s2 = normal x s1, in 2D s.
         If the plane contains faces, the cells below it (against the normal) are used; at the boundary the existing ones.
+        Pieces of cells of several shapes have the highest order that one of them needs: twice that of the run, up to 10, where
+        cells are no simplices.
         Raises ValueError for an invalid plane, or one that misses the mesh."""
         from dgarray.output.slices import cut
 
-        return cut(self._ds, plane, time)
+        return cut(self._pieces, plane, time)
 
     def cell_mean(self, variable: str | None = None, time: float | None = None) -> xr.DataArray | Any:
         """Mean values over the cells, 1/|e| integral of u over e: a DataArray (time, element), for None a Dataset of all
         fields; x, y, z are the cells' centres. Raises ValueError for an unknown variable."""
-        return post.cell_mean(self._ds, variable, time)
+        means = end_to_end([post.cell_means(ds, variable, time) for ds in self._pieces], "element")
+        return means if variable is None else means[variable]
 
-    def gradient(self, variable: str, time: float | None = None) -> xr.Dataset:
+    def gradient(self, variable: str, time: float | None = None) -> xr.Dataset | xr.DataTree:
         """The derivatives du/dx_i = sum_k dr_k/dx_i D_k u of a field, element by element, exact for its polynomials.
 
-        Returns the dataset with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time, element, node) in place
-        of its own, and its `dg`. Raises ValueError for an unknown variable."""
-        return post.gradient(self._ds, variable, time)
+        Returns the dataset (of several shapes the tree) with the fields d{variable}_dx, d{variable}_dy, d{variable}_dz (time,
+        element, node) in place of its own, and its `dg`. Raises ValueError for an unknown variable."""
+        return self._of_each(lambda ds: post.gradient(ds, variable, time))
+
+    def _of_each(self, function):
+        """The dataset that a function of datasets gives; of cells of several shapes the tree of those of the zones."""
+        if len(self._pieces) == 1:
+            return function(self._ds)
+        return xr.DataTree.from_dict({name: function(ds) for name, ds in self.zones.items()})
 
     def surface(self, name: str, time: float | None = None) -> xr.Dataset:
         """The fields at the nodes of the boundary `name`, seen from inside, for all snapshots or the chosen one.
 
         Returns a Dataset with the dims (time, face, face_node), the coordinates x, y, z and weight (face, face_node), the
         outward unit normal normal_x, normal_y, normal_z, area and cell_number (face); the integral of a field over the boundary
-        is (field * ds.weight).sum(("face", "face_node")). Raises ValueError for an unknown boundary."""
-        from dgarray.output.surface import surface
+        is (field * ds.weight).sum(("face", "face_node")). Where faces have different numbers of nodes, the others are NaN.
+        Raises ValueError for an unknown boundary."""
+        from dgarray.output.surface import surfaces
 
-        return surface(self._ds, name, time)
+        return end_to_end(surfaces(self._pieces, name, time), "face")
 
     def record(self, name: str) -> xr.Dataset:
         """What the recorder `name` of the run (`Simulation(..., record={name: recorder})`) kept, a Dataset with plain names.
@@ -235,16 +271,21 @@ class Accessor:
         Its times are its own. Raises ValueError for an unknown record."""
         from dgarray.output.surface import record
 
-        return record(self._ds, name)
+        return record(self._holder(name), name)
+
+    def _holder(self, name):
+        """The dataset that has a record, the first where none has it."""
+        return next((ds for ds in self._pieces if any(str(v).startswith(f"{name}_") for v in ds.variables)), self._pieces[0])
 
     def to_ugrid(self, subdivide: int = 1, time: float | None = None) -> xr.Dataset:
         """A 2D dataset in the UGRID conventions, with means over faces, for `xugrid.UgridDataset`.
 
-        subdivide: parts n of each edge; each triangle becomes n^2 faces, so that the order is visible
-        Returns a Dataset with the dims (time, mesh2d_nFaces). Raises ValueError in 1D and 3D."""
+        subdivide: parts n of each edge; each cell becomes n^2 faces, so that the order is visible
+        Returns a Dataset with the dims (time, mesh2d_nFaces); triangles beside quadrilaterals have -1 for their fourth corner.
+        Raises ValueError in 1D and 3D."""
         from dgarray.output.ugrid import to_ugrid
 
-        return to_ugrid(self._ds, subdivide, time)
+        return to_ugrid(self._pieces, subdivide, time)
 
     def to_vtk(self, path: str | PathLike, variables: str | Sequence[str] | None = None, time: float | None = None,
                overwrite: bool = False) -> Path:
@@ -255,7 +296,7 @@ class Accessor:
         Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
         from dgarray.output.vtk.files import export
 
-        return export(self._ds, path, variables, time, overwrite)
+        return export(self._pieces, path, variables, time, overwrite)
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.UnstructuredGrid, to plot, clip, contour or stream through without a file.
@@ -268,16 +309,16 @@ class Accessor:
         Raises ValueError for an unknown variable or time, ImportError without PyVista."""
         from dgarray.output.vtk.to_pyvista import cells
 
-        return cells(self._ds, variables, time)
+        return cells(self._pieces, variables, time)
 
-    def with_fields(self, *names: str) -> xr.Dataset:
-        """The dataset with fields that follow from its own by the law of the run, besides these: of a gas "pressure", "mach",
-        "sound_speed", "entropy", and primitive variables such as "u" and "p".
+    def with_fields(self, *names: str) -> xr.Dataset | xr.DataTree:
+        """The dataset (of several shapes the tree) with fields that follow from its own by the law of the run, besides these:
+        of a gas "pressure", "mach", "sound_speed", "entropy", and primitive variables such as "u" and "p".
 
         They are values at the nodes, which `sample`, `slice`, `norm`, `to_vtk` and all else take for polynomials like the
         others: ds.dg.with_fields("mach").dg.sample(points). `plot` and `animate` take such names as they are.
         Raises ValueError for a name that neither the dataset nor the law has."""
-        return reduce(with_field, names, self._ds)
+        return self._of_each(lambda ds: reduce(with_field, names, ds))
 
     def plot(self, variable: str, time: float | None = -1, ax: Any = None, path: str | PathLike | None = None,
              record: str | None = None, spectrum: bool = False, **options: Any) -> Any:
@@ -297,12 +338,12 @@ class Accessor:
         if record is not None or spectrum:
             if record is None:
                 raise ValueError("spectrum=True needs record=, the name of a record")
-            return (curves.spectrum if spectrum else curves.series)(self._ds, record, variable, path, ax, **options)
+            return (curves.spectrum if spectrum else curves.series)(self._holder(record), record, variable, path, ax, **options)
         if path is None:
-            return plot.draw(self._ds, variable, time, ax, **options)
+            return plot.draw(self._pieces, variable, time, ax, **options)
         if ax is not None:
             raise ValueError("ax and path are both given; give one")
-        return plot.plot(self._ds, variable, time, path, **options)
+        return plot.plot(self._pieces, variable, time, path, **options)
 
     def animate(self, variable: str, path: str | PathLike | None = None, fps: float = 10, **options: Any) -> Any:
         """A movie of all snapshots with one range of colours.
@@ -314,24 +355,28 @@ class Accessor:
         from dgarray.output.pictures import movie
 
         if path is None:
-            return movie.animation(self._ds, variable, fps, **options)
-        return movie.movie(self._ds, variable, path, fps, **options)
+            return movie.animation(self._pieces, variable, fps, **options)
+        return movie.movie(self._pieces, variable, path, fps, **options)
 
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
-        """The field at one time as an array (element, node). Raises ValueError for an unknown variable or time."""
+        """The field at one time as an array (element, node), NaN at nodes that cells of a shape do not have.
+
+        Raises ValueError for an unknown variable or time."""
         field, index = self.field(variable), self.index(time)
         check_one_run(field)
         return (field.isel(time=index) if "time" in field.dims else field).transpose("element", "node").values
 
     def field(self, variable: str) -> xr.DataArray:
-        """The DataArray of a nodal field; a misspelt name is answered with the nearest one."""
-        refuse_derived(self._ds, variable)
-        return self._ds[choose("variable", variable, self.variables, " in the dataset; it has")]
+        """The DataArray of a nodal field, NaN at nodes that cells of a shape do not have; a misspelt name is answered with the
+        nearest one."""
+        refuse_derived(self._first, variable)
+        name = choose("variable", variable, self.variables, " in the dataset; it has")
+        return end_to_end([ds if len(self._pieces) == 1 else ds[[name]] for ds in self._pieces], "element")[name]
 
     def units(self, name: str) -> str:
         """Units of a variable or coordinate, "normalised" if it has none; of one that was dropped those of the mesh."""
-        corners = f"mesh_node_{name}"
-        return self._ds[corners if name not in self._ds and corners in self._ds else name].attrs.get("units", UNITLESS)
+        ds, corners = self._first, f"mesh_node_{name}"
+        return ds[corners if name not in ds and corners in ds else name].attrs.get("units", UNITLESS)
 
     def index(self, time: Any) -> int:
         """Position of a time: an int is an index, from the end if negative; a float chooses the nearest snapshot.
@@ -341,7 +386,7 @@ class Accessor:
         time = time.item() if getattr(time, "ndim", None) == 0 else time
         if not isinstance(time, Real) or isinstance(time, bool):
             raise ValueError(f"time {time!r} is not allowed; give an index (int, -1 the last) or a time (float)")
-        count = self._ds.sizes.get("time", 1)
+        count = self._first.sizes.get("time", 1)
         if not count:
             raise ValueError("the dataset holds no snapshot yet")
         if isinstance(time, Integral):
@@ -359,6 +404,6 @@ class Accessor:
 
     def _times(self):
         """The times of the snapshots (time,); ValueError for a dataset without them."""
-        if "time" not in self._ds.coords:
+        if "time" not in self._first.coords:
             raise ValueError("the dataset has no coordinate time, so that no time can be chosen or compared with")
-        return self._ds["time"].values.reshape(-1)
+        return self._first["time"].values.reshape(-1)

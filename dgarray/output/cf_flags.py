@@ -4,7 +4,7 @@ import numpy as np
 
 def joined_flags(datasets, name):
     """The datasets with their coordinate `name` of flags in the numbering of all their meanings; "none" where one has none."""
-    if not any(name in ds.coords for ds in datasets):
+    if len(datasets) == 1 or not any(name in ds.coords for ds in datasets):
         return datasets
     own = [ds[name].attrs["flag_meanings"].split() if name in ds.coords else ["none"] for ds in datasets]
     flags = [np.atleast_1d(ds[name].attrs["flag_values"]) if name in ds.coords else np.zeros(1, int) for ds in datasets]

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from dgarray.mesh.curved import cell_maps
-from dgarray.reference import reference_cell, shape_of
+from dgarray.reference import SHAPES, reference_cell, shape_of
 
 AXES = ("x", "y", "z")
 # UGRID's name of the mesh entity that carries the data, by dimension.
@@ -21,6 +21,7 @@ RESERVED = frozenset((*AXES, "time", "element", "node", "mesh", "mesh_node", "me
                       "boundary", "boundary_face", "boundary_faces", "mesh_volume_types",
                       "geometry_node", *(f"mesh_node_{axis}" for axis in AXES), *(f"mesh_geometry_{axis}" for axis in AXES),
                       *(f"mesh_{location}_nodes" for location in LOCATIONS.values())))
+VOLUMES = "tetra", "wedge", "hexahedron", "pyramid"          # names in mesh files of the shapes in 3D, by UGRID's flags
 UNITLESS = "normalised"
 SIMPLEX_NODES = "warp and blend, biunit simplex"
 
@@ -53,8 +54,11 @@ class Layout:
 
     def __post_init__(self):
         object.__setattr__(self, "variables", tuple(self.variables))
-        corners = 2 ** self.dim if self.nodes else 6 if self._has_prisms else self.dim + 1
-        shapes = {"points": (None, self.dim), "cells": (None, corners), "numbers": (len(self.cells),)}
+        # The numbers of corners of the shapes that there are: those with nodes along each axis, or the others.
+        corners = [count for (dim, count), shape in SHAPES.items() if dim == self.dim and shape.tensor == bool(self.nodes)]
+        found = np.shape(self.cells)[-1] if np.shape(self.cells)[-1:] else 0
+        shapes = {"points": (None, self.dim), "cells": (None, found if found in corners else corners[0]),
+                  "numbers": (len(self.cells),)}
         for name, shape in shapes.items():
             array = np.asarray(getattr(self, name))
             if array.ndim != len(shape) or any(want not in (None, size) for want, size in zip(shape, array.shape)):
@@ -64,12 +68,8 @@ class Layout:
         self.reference          # noqa: B018  an order that there is not raises ValueError
         named(self.variables, RESERVED)
 
-    @property
-    def _has_prisms(self):
-        return self.dim == 3 and np.shape(self.cells)[1:] == (6,)
-
     state_dims = "variable, node, element"
-    whole = property(lambda self: self, doc="The layout itself; that of all zones where there are several.")
+    whole = property(lambda self: [self], doc="The layouts of all, one of each shape of cells.")
 
     def __repr__(self):
         return (f"Layout({', '.join(self.variables)} of order {self.order} on {len(self.cells)} "
@@ -188,10 +188,10 @@ def _add_topology(layout, units, data, coords):
                            "long_name": "corners of the elements"})
     if layout.dim == 3:
         topology["volume_shape_type"] = "mesh_volume_types"
-        kind = {"tetra": 0, "prism": 1, "hexahedron": 2}[layout.cell_shape.name]
+        kind = VOLUMES.index(layout.cell_shape.in_files)
         data["mesh_volume_types"] = ("element", np.full(len(layout.cells), kind, dtype="int8"),
-                                     {"cf_role": "volume_shape_type", "flag_values": [0, 1, 2],
-                                      "flag_meanings": "tetrahedron wedge hexahedron"})
+                                     {"cf_role": "volume_shape_type", "flag_values": list(range(len(VOLUMES))),
+                                      "flag_meanings": " ".join(VOLUMES).replace("tetra", "tetrahedron")})
     data["mesh"] = ((), np.int32(0), topology)
     if layout.boundaries:
         faces, flags, attrs = _boundary_flags(layout)

@@ -226,17 +226,29 @@ def _reduced(ds, variable, time, reduce, combine, dtype):
         return reduce(nodal.T)
 
     if np.iscomplexobj(field):
-        out = by_snapshot(field, lambda nodal: combine(number(nodal.real), number(nodal.imag)), dtype=dtype)
-    else:
-        out = by_snapshot(field, number, dtype="float64")
+        return reduced(field, variable, lambda nodal: combine(number(nodal.real), number(nodal.imag)), dtype)
+    return reduced(field, variable, number, "float64")
+
+
+def reduced(field, name, function, dtype, core=("element", "node")):
+    """A function of one snapshot that gives a number: the number, or over the dims that are left a DataArray of this name."""
+    out = by_snapshot(field, function, dtype=dtype, core=core)
     if not out.dims:
         return out.values.item()
-    coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
-    return xr.DataArray(out, coords, name=variable)
+    coords = {coord: values.variable for coord, values in field.coords.items() if set(values.dims) <= set(out.dims)}
+    return xr.DataArray(out, coords, name=name)
 
 
-def cell_mean(ds, variable=None, time=None):
-    """Means over the cells, (time, element); see Accessor.cell_mean."""
+def bounds(ds):
+    """Lowest and highest coordinates (2, dim) of the cells."""
+    if ds.dg.geometry_nodes is not None:
+        return np.stack(ds.dg.space.bounds())
+    corners = ds.dg.points[ds.dg.cells]
+    return np.stack([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
+
+
+def cell_means(ds, variable=None, time=None):
+    """Means of a field, or of all, over the cells, a Dataset (time, element); see Accessor.cell_mean."""
     dg = ds.dg
     ds = at_time(ds, time)
     mean = dg.space.mean
@@ -249,8 +261,7 @@ def cell_mean(ds, variable=None, time=None):
     for number, axis in enumerate(dg.axes):
         attrs = ds[axis].attrs if axis in ds else {"units": dg.units(axis)}
         coords[axis] = "element", centres[number], {**attrs, "long_name": f"{axis} of the cell's centre"}
-    means = xr.Dataset(data, coords, ds.attrs)
-    return means if variable is None else means[variable]
+    return xr.Dataset(data, coords, ds.attrs)
 
 
 def gradient(ds, variable, time=None):
@@ -260,17 +271,25 @@ def gradient(ds, variable, time=None):
     field = at_time(ds, time)[variable]
     D, drdx = dg.space.derivatives
     shape = len(dg.cells), len(dg.reference.nodes)
-    added = {}
-    for number, axis in enumerate(dg.axes):
-        def derivative(nodal, number=number):
-            return sum((nodal @ D[k].T) * drdx[:, k, number] for k in range(dg.dim))
 
-        added[f"d{variable}_d{axis}"] = labelled(
-            by_snapshot(field, derivative, ("element", "node"), shape), field,
-            long_name=f"d({field.attrs.get('long_name', variable)})/d{axis}", units=quotient(dg, variable, axis),
-            **{name: field.attrs[name] for name in ("mesh", "location") if name in field.attrs})
-    rest = at_time(ds, time).drop_vars(dg.variables)
-    return rest.assign(added).assign_attrs(naming(added))
+    def along(number):
+        return by_snapshot(field, lambda nodal: sum((nodal @ D[k].T) * drdx[:, k, number] for k in range(dg.dim)),
+                           ("element", "node"), shape)
+
+    return with_derivatives(ds, variable, time, along)
+
+
+def with_derivatives(ds, variable, time, along):
+    """The dataset with the fields d{variable}_d{axis}, for each number of an axis the Variable along(number), in place of its
+    own fields."""
+    chosen, added = at_time(ds, time), {}
+    field = chosen[variable]
+    kept = {name: field.attrs[name] for name in ("mesh", "location") if name in field.attrs}
+    for number, axis in enumerate(ds.dg.axes):
+        added[f"d{variable}_d{axis}"] = labelled(along(number), field, units=quotient(ds.dg, variable, axis), **kept,
+                                                 long_name=f"d({field.attrs.get('long_name', variable)})/d{axis}")
+    own = [name for name in chosen.variables if "derivative" in chosen[name].dims or name in ds.dg.variables]
+    return chosen.drop_vars(own).assign(added).assign_attrs(naming(added))
 
 
 def quotient(dg, variable, axis):

@@ -13,18 +13,17 @@ from dgarray.mesh import Grid
 from dgarray.output import grid_post
 from dgarray.output.accessor import Accessor
 from dgarray.output.dataset import variables_of
-from dgarray.output.evaluation import by_snapshot
+from dgarray.output.evaluation import at_time, reduced
 from dgarray.output.grid_layout import SUFFIX
 from dgarray.output.joined_runs import check_one_run
 from dgarray.output.store.verify import naming_damage
 from dgarray.spaces import GridSpace, grid_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
 
-    from numpy.typing import ArrayLike
 
 
 @naming_damage
@@ -32,10 +31,10 @@ class GridAccessor(Accessor):
     """Evaluation, norms and pictures of a dataset on a grid, dims (time, z, y, x); `time` as for `Accessor`.
 
     A run with `Hermite(..., derivatives=True)` stores the scaled derivatives. `sample`, `line`, `grid` and `gradient` need
-    them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, and `slice`
-    works for planes of nodes. Values of methods without derivatives (order 0) are linear between the nodes; those of finite
-    volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost. `record`, `plot`,
-    `animate`, `units`, `field` and `index` are those of `Accessor`."""
+    them, and norms and integrals are exact with them. Without them norms and integrals use the trapezoidal rule, as `error`
+    always does, and `slice` works for planes of nodes. Values of methods without derivatives (order 0) are linear between the
+    nodes; those of finite volumes, which belong to the cells, between the cells' centres, and constant beyond the outermost.
+    `record`, `plot`, `animate`, `units`, `field` and `index` are those of `Accessor`."""
 
     def __repr__(self):
         derivatives = f" and their derivatives up to {self.order} in each direction" if self.hermite else ""
@@ -119,33 +118,12 @@ class GridAccessor(Accessor):
     def _reduced(self, variable, time, reduce, dtype):
         order = self.order if variable in self.hermite else 0
         field = self.derivatives(variable) if order else self.field(variable).expand_dims("derivative")
-        if time is not None and "time" in field.dims:
-            field = field.isel(time=self.index(time))
-        grid = self.lattice
-        out = by_snapshot(field, lambda c: reduce(grid, order, c), dtype=dtype, core=("derivative", *self.axes[::-1]))
-        if not out.dims:
-            return out.values.item()
-        coords = {name: coord.variable for name, coord in field.coords.items() if set(coord.dims) <= set(out.dims)}
-        return xr.DataArray(out, coords, name=variable)
-
-    def error(self, variable: str | Callable, exact: Callable | None = None, time: float | None = -1) -> Any:
-        """L2 norm of u - exact(x, t) at the nodes by the trapezoidal rule.
-
-        `error("Ez", exact)` is a number; `error(exact)` a dict by variable with "total", the root sum of squares.
-        exact: exact(x, t), x a tuple of arrays that broadcast to (z, y, x), returns a tuple with one component per variable
-        Raises ValueError for an unknown variable or another number of components."""
-        return super().error(variable, exact, time)
+        return reduced(at_time(self._ds, time, field), variable, lambda c: reduce(self.lattice, order, c), dtype,
+                       ("derivative", *self.axes[::-1]))
 
     def _errors(self, names, exact, t, index):
         values = np.stack([self.values(name, index).reshape(1, -1) for name in names])
         return GridSpace(self.lattice).error(values, exact, t)
-
-    def sample(self, points: ArrayLike, time: float | None = None) -> xr.Dataset:
-        """Values of the interpolant at any points, NaN outside the grid; points (point, dim).
-
-        Returns a Dataset with the dim `point` (and `time`, unless one time is chosen) of the fields with derivatives, with x,
-        y, z as coordinates. Raises ValueError for another shape and for a dataset without derivatives."""
-        return super().sample(points, time)
 
     def slice(self, plane: Any, time: float | None = None) -> xr.Dataset:
         """The dataset on a plane (3D) or a line (2D) across an axis such as "z=0.5": again one on a grid, with derivatives.
@@ -195,17 +173,13 @@ class GridAccessor(Accessor):
 
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""
-        field = self.field(variable)
-        if "time" in field.dims:
-            field = field.isel(time=self.index(time))
+        field = at_time(self._ds, self.index(time), self.field(variable))
         check_one_run(field, self.axes)
         return field.transpose(*self.axes[::-1]).values
 
     def coefficients(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The scaled derivatives of a field at one time, an array (derivative, z, y, x). Raises ValueError as `derivatives`."""
-        field = self.derivatives(variable)
-        if "time" in field.dims:
-            field = field.isel(time=self.index(time))
+        field = at_time(self._ds, self.index(time), self.derivatives(variable))
         return field.transpose("derivative", *self.axes[::-1]).values
 
     def _no(self, what: str, instead: str) -> NoReturn:
@@ -233,6 +207,6 @@ class GridAccessor(Accessor):
     points = cells = jacobians = locator = reference
 
 
-def accessor_of(ds):
-    """The accessor of a run's dataset: a GridAccessor on grids, else an Accessor."""
-    return (GridAccessor if ds.attrs.get("cell_type") == "grid" else Accessor)(ds)
+def accessor_of(data):
+    """The accessor of a run's dataset or tree: a GridAccessor on grids, else an Accessor."""
+    return (GridAccessor if data.attrs.get("cell_type") == "grid" else Accessor)(data)

@@ -39,7 +39,7 @@ class GridLayout:
         return f"GridLayout({', '.join(self.variables)} of order {self.order} on {self.grid!r})"
 
     state_dims = "variable, coefficient, node"
-    whole = property(lambda self: self, doc="The layout itself; that of all zones where there are several.")
+    whole = property(lambda self: [self], doc="The layouts of all, one of each shape of cells.")
 
     @property
     def dim(self):

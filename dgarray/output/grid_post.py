@@ -9,7 +9,7 @@ import xarray as xr
 
 from dgarray.mesh import Grid
 from dgarray.output.dataset import naming
-from dgarray.output.evaluation import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient
+from dgarray.output.evaluation import KEPT_VALUES, at_time, by_snapshot, gathered, labelled, quotient, with_derivatives
 from dgarray.output.grid_layout import SUFFIX, exponents
 from dgarray.output.slices import TOLERANCE, parse
 from dgarray.output.surface import PLACES
@@ -187,9 +187,7 @@ def component(ds, vector, axis):
 
 def difference(ds, variable, axis, time):
     """The derivative of a field of values along an axis by central differences, at sides one-sided, a DataArray."""
-    grid, field, number = ds.dg.lattice, ds.dg.field(variable), ds.dg.axes.index(axis)
-    if time is not None and "time" in field.dims:
-        field = field.isel(time=ds.dg.index(time))
+    grid, field, number = ds.dg.lattice, at_time(ds, time, ds.dg.field(variable)), ds.dg.axes.index(axis)
     if grid.nodes[number] < 2:
         raise ValueError(f"the grid has one {grid.place} along {axis}; a derivative needs two")
     if grid.periodic[number]:
@@ -199,18 +197,15 @@ def difference(ds, variable, axis, time):
 
 def gradient(ds, variable, time=None):
     """Derivatives along the axes at the nodes; see GridAccessor.gradient."""
-    dg, chosen, added = ds.dg, at_time(ds, time), {}
+    dg = ds.dg
     of_values = dg.lattice.location != "nodes"
     dg.field(variable)
     if dg.order < 1 and not of_values:
         raise ValueError("a dataset of order 0 holds no derivatives; run with Hermite(1, derivatives=True) or a higher order")
-    field = dg.field(variable) if of_values else dg.derivatives(variable)
-    if time is not None and "time" in field.dims:
-        field = field.isel(time=dg.index(time))
-    for k, axis in enumerate(dg.axes):
-        first = (field.isel(derivative=(dg.order + 1) ** k) / dg.lattice.spacing[k] if not of_values
-                 else difference(ds, variable, axis, time))
-        added[f"d{variable}_d{axis}"] = labelled(first.variable, chosen[variable], units=quotient(dg, variable, axis),
-                                                 long_name=f"d({chosen[variable].attrs.get('long_name', variable)})/d{axis}")
-    rest = chosen.drop_vars([name for name in chosen.variables if "derivative" in chosen[name].dims or name in dg.variables])
-    return rest.assign(added).assign_attrs(naming(added))
+    field = None if of_values else at_time(ds, time, dg.derivatives(variable))
+
+    def along(k):
+        first = (difference(ds, variable, dg.axes[k], time) if of_values
+                 else field.isel(derivative=(dg.order + 1) ** k) / dg.lattice.spacing[k])
+        return first.variable
+    return with_derivatives(ds, variable, time, along)

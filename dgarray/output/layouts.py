@@ -12,12 +12,10 @@ DUMPS = {False: (".vtu", ".png"), True: (".vti", ".png")}          # by whether 
 
 
 def layout_of(space, law, attrs=None, derivatives=False):
-    """The Layout or GridLayout of a run's dataset; of cells of several shapes, which have none of all, a list of one for each.
+    """The Layout or GridLayout of a run's dataset.
 
     space: of `dgarray.spaces`;  attrs: attributes of the dataset;  derivatives: whether it holds the scaled derivatives"""
     fields = law.variables, dict(law.long_names), all_axes(law.units), attrs or {}
-    if space.mixed:
-        return [layout_of(own, law, attrs) for own in space.spaces]
     if space.structured:
         return GridLayout(space.grid, space.order, derivatives, *fields)
     mesh = space.mesh
@@ -56,7 +54,7 @@ def _elements(path, space, law, t, values, variable, first, bad):
         export(found, path, overwrite=True)
     else:
         from .pictures.plot import plot
-        plot(found if len(found) > 1 else found[0], variable, -1, path, mesh=True)
+        plot(found, variable, -1, path, mesh=True)
 
 
 def _grid(path, space, law, t, values, variable, first, bad):

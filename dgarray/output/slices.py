@@ -4,48 +4,66 @@ A polynomial restricted to a plane is a polynomial of the same degree. A plane c
 quadrilateral, which is split into two triangles; the nodes of simplex(2, order) on each of them hold the restriction
 exactly. In 2D the same holds for triangles and segments.
 
-Hexahedra are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two coordinates adds up, so the
-polynomials on the slice have twice the order, up to HIGHEST; on oblique planes and where a cell's edges are not parallel they
-interpolate. Curved cells are cut into small straight ones first, whose shape the slice has; its values are those at its points.
+Hexahedra, prisms and pyramids are cut into tetrahedra first, quadrilaterals into triangles. The degree in each of two
+coordinates adds up, so the polynomials on the slice have twice the order, up to HIGHEST; on oblique planes, where a cell's
+edges are not parallel, and on pyramids, whose functions are rational, they interpolate. Curved cells are cut into small
+straight ones first, whose shape the slice has; its values are those at its points.
 """
 import numpy as np
 import xarray as xr
 
 from dgarray.mesh.curved.parts import parted
+from dgarray.mesh.locate import Locator
 from dgarray.output.dataset import LOCATIONS, SIMPLEX_NODES
 from dgarray.output.evaluation import Evaluation, at_time, labelled
+from dgarray.output.pieces import end_to_end
 from dgarray.reference.shapes import shape_of
 from dgarray.reference.simplex import simplex
 from dgarray.support.wording import choose
 
 # Share of the size of the coordinates that counts as rounding: a corner nearer to the plane than this lies in it.
 TOLERANCE = 1e-12
-HIGHEST = 10             # order on the slices of tensor-product cells
+HIGHEST = 10             # order on the slices of cells that are no simplices
 
 
-def cut(ds, plane, time=None, order=None):
-    """The dataset on a plane; see Accessor.slice. order: of the polynomials on it, by default that of `order_of`."""
-    dg = ds.dg
-    if dg.dim == 1:
+def cut(datasets, plane, time=None):
+    """The datasets, one for each shape of cells, on a plane, as one dataset of the highest of their orders there; see
+    Accessor.slice.
+
+    Where the plane contains faces between two shapes, the cells of the one that comes first are used."""
+    dim, axes = datasets[0].dg.dim, datasets[0].dg.axes
+    if dim == 1:
         raise ValueError("a 1D dataset has no slice; point values are ds.dg.sample(points)")
-    origin, normal, text = parse(plane, dg.axes)
+    origin, normal, text = parse(plane, axes)
+    order = max(map(order_of, datasets))
+    found = [flat for ds in datasets if (flat := _cut(ds, origin, normal, text, time, order)) is not None]
+    if not found:
+        bounds = [ds.dg.bounds for ds in datasets]
+        low, high = np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))
+        extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(axes, low, high))
+        raise ValueError(f"the plane {text} misses the mesh, which has {extent}")
+    return joined(_without_repeated(found))
+
+
+def _cut(ds, origin, normal, text, time, order):
+    """One dataset on a plane, None where it misses the cells. order: of the polynomials on it."""
+    dg = ds.dg
     axes, tangents = plane_axes(normal, dg.axes)
     shape, some, whole = dg.cell_shape, np.arange(len(dg.cells)), (dg.points, dg.cells)
     if dg.geometry_nodes is not None:
         some = near_plane(dg, origin, normal)
         if not len(some):
-            raise missed(text, dg.axes, dg.bounds)
+            return None
         whole = parted(dg, some)
     parts = simplices(*whole, shape_of(*whole))
     parent, weights, points, corners = pieces(*parts, origin, normal)
     parent, weights, points, corners = tidy(parent, weights, points, corners, (points - origin) @ tangents.T)
     parent = some[parent // (len(parts[1]) // max(1, len(some)))]
     if not len(parent):
-        raise missed(text, dg.axes, dg.bounds)
+        return None
     # Coordinates along the axes stay what they are; others are lengths from the origin.
     flat = np.column_stack([points[:, dg.axes.index(axis)] if axis in dg.axes else (points - origin) @ tangent
                             for axis, tangent in zip(axes, tangents)])
-    order = order_of(ds) if order is None else order
     reference = simplex(dg.dim - 1, order)
     shares = reference.barycentric(reference.nodes)
     cell = np.repeat(parent[:, None], len(shares), axis=1)
@@ -77,22 +95,39 @@ def order_of(ds):
     return ds.dg.order if ds.dg.cell_shape.simplex else int(np.clip(2 * ds.dg.order, 1, HIGHEST))
 
 
-class Missed(ValueError):
-    """A plane that does not meet the mesh."""
+def _without_repeated(slices):
+    """The slices without the pieces that lie in those before them."""
+    kept = []
+    for ds in slices:
+        centres = ds.dg.points[ds.dg.cells].mean(axis=1)
+        repeated = np.zeros(len(centres), bool)
+        for before in kept:
+            repeated |= Locator(before.dg.points, before.dg.cells).find(centres)[0] >= 0
+        if not repeated.all():
+            kept.append(ds.isel(element=~repeated) if repeated.any() else ds)
+    return kept
 
 
-def missed(text, axes, bounds):
-    """The error of a plane that misses a mesh with these bounds."""
-    extent = ", ".join(f"{axis} from {a:g} to {b:g}" for axis, a, b in zip(axes, *bounds))
-    return Missed(f"the plane {text} misses the mesh, which has {extent}")
+def joined(datasets):
+    """One dataset of those of cells of one shape and order, without their named boundaries; points at one place are one."""
+    if len(datasets) == 1:
+        return datasets[0]
+    first, axes = datasets[0], datasets[0].dg.axes
+    connectivity, names = f"mesh_{LOCATIONS[first.dg.dim]}_nodes", [f"mesh_node_{axis}" for axis in axes]
+    starts = np.cumsum([0, *(len(ds.dg.points) for ds in datasets)])
+    points, number = np.unique(np.concatenate([ds.dg.points for ds in datasets]), axis=0, return_inverse=True)
+    cells = number.ravel()[np.concatenate([ds.dg.cells + start for ds, start in zip(datasets, starts)])]
+    result = end_to_end([ds.drop_vars([connectivity, *names]) for ds in datasets], "element")
+    corners = {name: xr.Variable("mesh_node", points[:, column], first[name].attrs) for column, name in enumerate(names)}
+    return result.assign_coords(corners).assign({connectivity: (first[connectivity].dims, cells, first[connectivity].attrs)})
 
 
 def simplices(points, cells, shape):
     """Points and corners of simplices that fill the cells, as many for each and those of a cell together.
 
     A quadrilateral gives two triangles. A hexahedron gives twelve tetrahedra between its centre and the halves of its faces, a
-    prism eight, with its triangles; the diagonal of a face begins at the corner with the least coordinates, so that both cells
-    of a face cut it alike."""
+    prism eight and a pyramid six, with their triangles; the diagonal of a face begins at the corner with the least coordinates,
+    so that both cells of a face cut it alike."""
     if shape.simplex:
         return points, cells
     if shape.dim == 2:

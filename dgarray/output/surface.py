@@ -69,19 +69,29 @@ def members(flags):
             for name in dict.fromkeys(name for own in names for name in own)}
 
 
+def surfaces(datasets, name, time=None):
+    """`surface` of each of the datasets that have faces of the boundary `name`, all with the same coordinates.
+
+    Raises ValueError for a boundary that none has."""
+    having = [ds for ds in datasets if "_".join(str(name).split()) in boundaries(ds)]
+    if not having:
+        choose("boundary", name, dict.fromkeys(b for ds in datasets for b in boundaries(ds)), " in the dataset; it has")
+    found = [surface(ds, name, time) for ds in having]
+    if len(found) == 1:
+        return found
+    of_nodes = {v for ds in found for v in ds.coords if "face_node" in ds[v].dims}          # of flat faces constants
+    return [ds.assign_coords({v: ds[v].broadcast_like(ds["x"]) for v in of_nodes & set(ds.coords)}) for ds in found]
+
+
 def surface(ds, name, time=None):
     """The fields at the nodes of the boundary `name`, dims (time, face, face_node), lazy where the dataset is.
 
     time    index (int) or time (float) of one snapshot; all by default
     Coordinates: x, y, z, normal_x ..., weight, area, cell_number, see `dgarray.spaces.surface.Surface`; the integral of f is
     sum(f weight), exact where f is a field, and the sum of the weights of a face is its area.
-    Raises ValueError for an unknown boundary or time."""
-    named = boundaries(ds)
+    Raises ValueError for an unknown time."""
     # Names are kept without white space.
-    key = "_".join(str(name).split())
-    if key not in named:
-        choose("boundary", name, named, " in the dataset; it has")
-    faces = surface_of(ds, named[key])
+    faces = surface_of(ds, boundaries(ds)["_".join(str(name).split())])
     chosen = at_time(ds, time)
     elements, place = np.unique(faces.rows[:, 0], return_inverse=True)
 

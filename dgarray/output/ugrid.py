@@ -7,6 +7,7 @@ from scipy.spatial import cKDTree
 
 from dgarray.mesh.curved import cell_maps
 from dgarray.mesh.curved.parts import unique_places
+from dgarray.output.cf_flags import joined_flags
 from dgarray.output.evaluation import at_time, by_snapshot, labelled, whole_number
 from dgarray.output.pictures.triangles import lattice
 from dgarray.reference import quadrature
@@ -15,13 +16,21 @@ from dgarray.reference.tensor import tensor_cell
 STANDARD_NAMES = "projection_x_coordinate", "projection_y_coordinate"
 
 
-def to_ugrid(ds, subdivide=1, time=None):
-    """Means of the fields over the cells or their parts, as UGRID faces; see Accessor.to_ugrid."""
-    dg = ds.dg
+def to_ugrid(datasets, subdivide=1, time=None):
+    """Means of the fields over the cells or their parts, as UGRID faces; see Accessor.to_ugrid.
+
+    datasets: one for each shape of cells"""
+    dg = datasets[0].dg
     if dg.dim != 2:
         hint = "; take a slice first: ds.dg.slice('z=0.5').dg.to_ugrid()" if dg.dim == 3 else ""
         raise ValueError(f"the dataset is {dg.dim}D; UGRID faces need 2D{hint}")
     parts = whole_number("subdivide", subdivide, 1)
+    return joined([_faces(ds, parts, time) for ds in joined_flags(datasets, "region")])
+
+
+def _faces(ds, parts, time):
+    """The same of one dataset."""
+    dg = ds.dg
     points, faces, means = (of_triangles if dg.cell_shape.simplex else of_quadrilaterals)(dg, parts)
     ds = at_time(ds, time)
     data = {name: labelled(by_snapshot(ds[name], lambda nodal: means(nodal).ravel(), ("mesh2d_nFaces",), (len(faces),)),
@@ -47,6 +56,8 @@ def to_ugrid(ds, subdivide=1, time=None):
 
 def joined(datasets):
     """One UGRID dataset from those of triangles and of quadrilaterals; points at one place, up to rounding, are one."""
+    if len(datasets) == 1:
+        return datasets[0]
     nodes = np.cumsum([0, *(ds.sizes["mesh2d_nNodes"] for ds in datasets)])
     places = np.concatenate([np.column_stack([ds["mesh2d_node_x"], ds["mesh2d_node_y"]]) for ds in datasets])
     number, kept = places_once(places)

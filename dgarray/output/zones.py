@@ -21,7 +21,7 @@ class ZonedLayout:
     """The layouts of the datasets of several zones.
 
     zones    {zone: Layout}; a state is {zone: q}
-    whole    the layout of all as one dataset of the highest order, or of cells of several shapes a list of one for each"""
+    whole    the layouts of all as one dataset of the highest order for each shape of cells"""
 
     def __init__(self, zones, whole):
         self.zones, self.whole = zones, whole

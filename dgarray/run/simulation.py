@@ -223,8 +223,9 @@ class Simulation(Keywords):
                   **self.provenance, **(began or {})}
         zones = {name: layout_of(method.space(problem), problem.law, attrs)
                  for name, (method, problem) in self.method.zones(self.problem).items()}
-        whole = layout_of(self.method.space(self.problem), self.law, attrs, self.method.derivatives)
-        return ZonedLayout(zones, whole) if zones else whole
+        space = self.method.space(self.problem)
+        whole = [layout_of(own, self.law, attrs, self.method.derivatives) for own in (space.spaces if space.mixed else [space])]
+        return ZonedLayout(zones, whole) if zones else whole[0]
 
     def run(self, until: float | decayed | None = None, every: float | None = None, out: str | PathLike | None = None,
             overwrite: bool = False, progress: Any = None, *, restart: bool = False, checkpoint: float | None = 600.0,

@@ -19,7 +19,7 @@ NAMES = {"TET": "tetra", "HEX": "hexahedron", "TRI": "triangle", "QUA": "quad", 
          "NOD": "vertex"}
 CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 CURVED = {("line", 3), ("triangle", 6), ("quad", 8), ("quad", 9), ("tetra", 10), ("hexahedron", 20), ("hexahedron", 27),
-          ("wedge", 15), ("pyramid", 13)}
+          ("wedge", 15), ("pyramid", 13), ("pyramid", 14)}
 # Exodus numbers the upright edges before those at the top, and the centre of a cell before its faces.
 UPRIGHT = (*range(12), 16, 17, 18, 19, 12, 13, 14, 15)
 VTK_ORDER = {"hexahedron20": UPRIGHT, "hexahedron27": (*UPRIGHT, 23, 24, 25, 26, 21, 22, 20),
@@ -61,8 +61,8 @@ def read(content):
 def _type(name, count):
     base = NAMES.get(name.upper()[:3])
     if base is None or count != CORNERS[base] and (base, count) not in CURVED:
-        raise MeshError(f"elements of Exodus' type {name!r} with {count} nodes are not supported; allowed: TRI, QUAD, TETRA "
-                        "and HEX of order 1 or 2")
+        raise MeshError(f"elements of Exodus' type {name!r} with {count} nodes are not supported; allowed: TRI, QUAD, TETRA, "
+                        "WEDGE, PYRAMID and HEX of order 1 or 2")
     return base if count == CORNERS[base] else f"{base}{count}"
 
 

@@ -16,7 +16,7 @@ COMPLETE = {
     "line": (1, 8, 26, 27, 28, 62, 63, 64, 65, 66), "triangle": (2, 9, 21, 23, 25, 42, 43, 44, 45, 46),
     "quad": (3, 10, 36, 37, 38, 47, 48, 49, 50, 51), "tetra": (4, 11, 29, 30, 31, 71, 72, 73, 74, 75),
     "hexahedron": (5, 12, 92, 93, 94, 95, 96, 97, 98), "wedge": (6, 13, 90, 91, 106, 107, 108, 109, 110),
-    "pyramid": (7, 14)}
+    "pyramid": (7, 14, 118, 119, 120, 121, 122, 123, 124)}
 COUNTS = {
     "line": lambda p: p + 1, "triangle": lambda p: (p + 1) * (p + 2) // 2, "quad": lambda p: (p + 1)**2,
     "tetra": lambda p: (p + 1) * (p + 2) * (p + 3) // 6, "hexahedron": lambda p: (p + 1)**3,
@@ -213,8 +213,8 @@ def _type(kind):
         raise MeshError(f"incomplete (serendipity) {INCOMPLETE[kind]} cells (Gmsh's type {kind}), without nodes inside of "
                         "faces or cells, are read for order 2 only; write the mesh with Mesh.SecondOrderIncomplete = 0")
     if kind not in TYPES:
-        raise MeshError(f"cells of Gmsh's type {kind} are not supported; allowed: lines, triangles, quadrilaterals, tetrahedra "
-                        "and hexahedra")
+        raise MeshError(f"cells of Gmsh's type {kind} are not supported; allowed: lines, triangles, quadrilaterals, "
+                        "tetrahedra, prisms, pyramids and hexahedra")
     return TYPES[kind]
 
 

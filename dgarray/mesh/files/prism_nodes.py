@@ -1,31 +1,29 @@
 """The order of the nodes of wedges (prisms) and pyramids in mesh files: that of VTK and that of Gmsh.
 
 Corners first, then the nodes inside the edges, the faces and the cell. Gmsh 4, "Node ordering"; vtkHigherOrderWedge,
-vtkQuadraticPyramid of VTK. VTK has no order of nodes for pyramids above the second."""
+vtkQuadraticPyramid of VTK, which has no order of nodes for pyramids above the second."""
 import numpy as np
 
+from ...reference.shapes import FILE_SHAPES
 from .gmsh_nodes import gmsh_order
 
-# Corners of the reference cell, and its edges and faces in the order and the directions of each program.
-CORNERS = {"wedge": ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)),
-           "pyramid": ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1))}
+# Edges and faces in the order and the directions of each program.
 EDGES = {("wedge", "gmsh"): ((0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (3, 5), (4, 5)),
          ("wedge", "vtk"): ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)),
          ("pyramid", "gmsh"): ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (3, 4)),
          ("pyramid", "vtk"): ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4))}
 FACES = {("wedge", "gmsh"): ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (0, 3, 5, 2), (1, 2, 5, 4)),
          ("wedge", "vtk"): ((0, 1, 2), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
-         ("pyramid", "gmsh"): ((0, 3, 2, 1),), ("pyramid", "vtk"): ((0, 3, 2, 1),)}
-
-# The order of cells by their number of nodes; those of 15 and 13 lack the nodes inside of faces.
-WEDGES = {(k + 1) ** 2 * (k + 2) // 2: k for k in range(1, 11)} | {15: 2}
-PYRAMIDS = {5: 1, 13: 2, 14: 2}
+         ("pyramid", "gmsh"): ((0, 1, 4), (3, 0, 4), (1, 2, 4), (2, 3, 4), (0, 3, 2, 1)),
+         ("pyramid", "vtk"): ((0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 3, 2, 1))}
 
 
 def prism_order(name, order, program):
-    """Nodes of wedges of any order, or of pyramids of the orders 1 and 2, in the order of a program, "vtk" or "gmsh": (node, 3)
-    whole numbers i, x = x_0 + sum_k i_k / order (x_k - x_0), with k the corners 1, 2, 3 of a wedge, 1, 3, 4 of a pyramid."""
-    unit = np.array(CORNERS[name], dtype=np.int64)
+    """Nodes of wedges or pyramids in the order of a program, "vtk" (of pyramids up to order 2) or "gmsh": (node, 3) whole
+    numbers i, x = x_0 + sum_k i_k / order (x_k - x_0), with k the corners 1, 2, 3 of a wedge, 1, 3, 4 of a pyramid."""
+    unit = unit_corners(name)
+    if order == 0:
+        return unit[:1]
     rows = [order * unit]
     for first, last in EDGES[name, program]:
         rows.append(order * unit[first] + np.arange(1, order)[:, None] * (unit[last] - unit[first]))
@@ -36,7 +34,14 @@ def prism_order(name, order, program):
         triangle, line = _in_face(3, order, program), _in_edge(order, program)
         both = [(t, z) for t in triangle for z in line] if program == "gmsh" else [(t, z) for z in line for t in triangle]
         rows.append(np.array([(*t, z) for t, z in both], dtype=np.int64).reshape(-1, 3))
+    elif order > 2:
+        rows.append(prism_order(name, order - 3, program) + 1)
     return np.concatenate(rows)
+
+
+def unit_corners(name):
+    """Corners (corner, dim) of the cells of a straight type of meshio in [0, 1]^dim, whole numbers."""
+    return ((FILE_SHAPES[name].corners + 1) / 2).astype(np.int64)
 
 
 def program_of(name, x):
@@ -44,7 +49,7 @@ def program_of(name, x):
     middles of edges and faces."""
     def bend(program):
         faces = [face for face in FACES[name, program] if len(face) == 4]
-        between = zip(range(len(CORNERS[name]), x.shape[1]), (*EDGES[name, program], *faces))
+        between = zip(range(len(unit_corners(name)), x.shape[1]), (*EDGES[name, program], *faces))
         return sum(np.linalg.norm(x[:, node] - x[:, list(corners)].mean(axis=1), axis=1).sum() for node, corners in between)
     return min(("vtk", "gmsh"), key=bend)
 
@@ -57,10 +62,11 @@ def find(places, wanted, order):
     return ordered[np.searchsorted(key[ordered], wanted @ base)]
 
 
-def with_middles(x, places):
-    """The nodes x (cell, node, dim) of wedges of order 2, at the first of the `places` (node, 3), with the middles of
-    quadrilateral faces, which they lack: half the sum of the nodes of a face's edges less a quarter of that of its corners."""
-    unit, around = np.array(CORNERS["wedge"]), np.array([face for face in FACES["wedge", "vtk"] if len(face) == 4])
+def with_middles(name, x, places):
+    """The nodes x (cell, node, dim) of wedges or pyramids of order 2, at the first of the `places` (node, 3), with the middles
+    of quadrilateral faces, which they lack: half the sum of the nodes of a face's edges less a quarter of that of its
+    corners."""
+    unit, around = unit_corners(name), np.array([face for face in FACES[name, "vtk"] if len(face) == 4])
     edges = find(places, unit[around] + unit[np.roll(around, -1, axis=1)], 2)
     there = find(places, unit[around].sum(axis=1) // 2, 2)
     result = np.concatenate([x, np.empty((len(x), len(around), 3))], axis=1)

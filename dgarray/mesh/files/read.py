@@ -10,7 +10,7 @@ import numpy as np
 from ...reference.shapes import FILE_SHAPES
 from .. import clean
 from ..elements import Elements
-from ..errors import TO_SPLIT, MeshError
+from ..errors import MeshError
 from ..faces import together
 from ..mesh import Mesh, build
 from ..mixed import build_mixed
@@ -18,7 +18,6 @@ from .load import load
 from .names import find_groups
 from .nodes import base_type, geometry_nodes, order_in_file
 from .split import check_pieces, simplices
-from .split_nodes import kind_of
 from .store import is_mesh_store, read
 
 if TYPE_CHECKING:
@@ -27,15 +26,14 @@ if TYPE_CHECKING:
 # Extent in z, relative to the extent in x and y, below which a 2D mesh counts as plane (1D: y and z against x).
 FLAT = 1e-9
 ALLOWED = ", ".join(FILE_SHAPES)
-MIXED = ("triangle", "quad"), ("tetra", "hexahedron", "wedge")          # types that one mesh may have together
 
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
     """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together, or
-    tetrahedra, prisms and hexahedra (a `MixedMesh`), the boundary's faces, and names.
+    tetrahedra, prisms, pyramids and hexahedra (a `MixedMesh`), the boundary's faces, and names.
 
     split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
-            triangles or tetrahedra that fit together. Curved cells give curved pieces (pyramids of the orders 1 and 2).
+            triangles or tetrahedra that fit together. Curved cells give curved pieces.
             Names are kept; `mesh.numbers` holds for each piece the number of its cell. Meshes of triangles, tetrahedra or
             lines alone are read as without it. A `Mesh` as `path` is returned as it is
     zone    which mesh of an SU2 file with several zones, its IZONE
@@ -58,10 +56,10 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     nodes name nothing. The first bytes say what a file is, the suffix only where they do not. Files may be compressed (.gz,
     .bz2, .xz).
 
-    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges) and hexahedra. Cells of the orders 2 to 10
-    (meshio's triangle6, quad9, tetra10, wedge18, hexahedron27 and so on, also quad8, wedge15 and hexahedron20, and VTK's
-    Lagrange cells) become curved cells, or straight ones where they are all straight to rounding. Hexahedra and wedges from
-    Gmsh have the order 9 at most.
+    The shapes are lines, triangles, quadrilaterals, tetrahedra, prisms (wedges), pyramids and hexahedra. Cells of the orders 2
+    to 10 (meshio's triangle6, quad9, tetra10, wedge18, pyramid14, hexahedron27 and so on, also quad8, wedge15, pyramid13 and
+    hexahedron20, and VTK's Lagrange cells) become curved cells, or straight ones where they are all straight to rounding.
+    Hexahedra, wedges and pyramids from Gmsh have the order 9 at most; VTK has pyramids up to order 2.
 
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
@@ -190,21 +188,17 @@ def _check_types(types):
     strange = sorted(name for name in types if base_type(name) not in {*FILE_SHAPES, "vertex"})
     if strange:
         raise MeshError(f"cells of type {', '.join(map(repr, strange))} are not supported; allowed: {ALLOWED}"
-                        + (f"; {TO_SPLIT}" if all(map(kind_of, strange)) else "")
                         + ("; cut them into simplices (ParaView: Tetrahedralize)" if strange[0].startswith("poly") else ""))
 
 
 def _shapes(types, face_types):
-    """{base type in meshio: `Shape`} of cells of these types (name, nodes): one, or those of one group of MIXED.
+    """{base type in meshio: `Shape`} of cells of these types (name, nodes).
 
-    Raises MeshError for other combinations, for faces of another shape, and for curved cells that are not of one order."""
+    Raises MeshError for cells of several orders, for faces of another shape, and for orders that are not read."""
     names = sorted({base_type(name) for name, _ in types}, key=list(FILE_SHAPES).index)
-    if len(types) > len(names) or len(names) > 1 and not any(set(names) <= set(group) for group in MIXED):
-        one_name = len({name for name, _ in types}) == 1
-        found = sorted(f"{name} with {count} nodes" if one_name else name for name, count in types)
-        remedy = f"; {TO_SPLIT}" if all(kind_of(name) for name, _ in types) and not one_name else ""
-        raise MeshError(f"cells of type {', '.join(map(repr, found))} in one mesh are not supported; allowed: one type "
-                        f"of {ALLOWED}, or {', or '.join(' with '.join(group) for group in MIXED)}{remedy}")
+    if len(types) > len(names):
+        found = ", ".join(sorted(f"'{name}' with {count} nodes" for name, count in types))
+        raise MeshError(f"cells of type {found} in one mesh are not supported; write all with one order")
     shapes, orders = {name: FILE_SHAPES[name] for name in names}, set()
     for name, count in sorted(types):
         try:
@@ -234,6 +228,6 @@ def _flat(points, cells, shape):
     if np.any(extent[dim:] > FLAT * extent[:dim].max()):
         raise MeshError(f"there are no volume cells: the {shape.name} cells lie on a "
                         f"{'surface' if dim == 2 else 'curve'} in {points.shape[1]}D "
-                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra, wedge or hexahedron in 3D, triangle or "
-                        "quad at constant z, line at constant y and z")
+                        f"({'xyz'[dim]} varies by {extent[dim]:.3g}); allowed: tetra, wedge, pyramid or hexahedron in 3D, "
+                        "triangle or quad at constant z, line at constant y and z")
     return points[:, :dim]

@@ -1,34 +1,21 @@
 """The nodes of cells of all kinds in files, and which of them are the nodes of a piece."""
-import re
-
 import numpy as np
 
 from ..errors import MeshError
 from ..faces import keys
-from . import nodes as file_nodes
-from .nodes import nodes_in_file, order_in_file
-from .prism_nodes import PYRAMIDS, WEDGES, find, prism_order, program_of
+from .nodes import LAGRANGE, base_type, nodes_in_file, order_in_file
+from .prism_nodes import find
 from .split_tables import KINDS
 from .vtk_nodes import node_order
 
 # The types that meshio gives cells whose nodes have VTK's order at every order.
-LAGRANGE = file_nodes.LAGRANGE | {"VTK_LAGRANGE_PYRAMID": "pyramid"}
 LATTICE_TYPES = {kind: name for name, kind in LAGRANGE.items()}
 
 
 def kind_of(name):
     """The kind of cells of a meshio type that can be cut, "wedge" of wedge15; None for others."""
-    found = re.fullmatch(rf"({'|'.join(KINDS)})\d*", name)
-    return LAGRANGE.get(name, found and found[1])
-
-
-def can_be_cut(name, count):
-    """Whether `read_mesh` cuts cells of a meshio type with so many nodes."""
-    try:
-        order_of_cells(name, count)
-    except MeshError:
-        return False
-    return True
+    kind = base_type(name)
+    return kind if kind in KINDS else None
 
 
 def order_of_cells(name, count):
@@ -37,15 +24,8 @@ def order_of_cells(name, count):
     if kind is None:
         raise MeshError(f"cells of type {name!r} cannot be cut into simplices; allowed: {', '.join(KINDS)}, also of higher "
                         "order")
-    if kind == "pyramid":
-        if count not in PYRAMIDS or name in LAGRANGE and count > 5:
-            raise MeshError(f"cells of type {name!r} with {count} nodes cannot be cut into simplices; allowed: pyramid, "
-                            "pyramid13 and pyramid14, because VTK and meshio have no order of nodes for others")
-        return PYRAMIDS[count]
     try:
-        if kind == "wedge" and count not in WEDGES:
-            raise ValueError(f"they have {count} nodes; allowed: {', '.join(map(str, sorted(WEDGES)))}")
-        return WEDGES[count] if kind == "wedge" else order_in_file(name, count)
+        return order_in_file(name, count)
     except ValueError as error:
         raise MeshError(f"cells of type {name!r} cannot be cut into simplices: {error}") from None
 
@@ -56,9 +36,7 @@ def lattice(name, x):
 
     Raises MeshError for cells that cannot be cut."""
     order, kind = order_of_cells(name, x.shape[1]), kind_of(name)
-    if kind != "pyramid":
-        return KINDS[kind], order, nodes_in_file(name, order, x)
-    return KINDS[kind], order, prism_order(kind, order, program_of(kind, x) if order == 2 else "gmsh")
+    return KINDS[kind], order, nodes_in_file(name, order, x)
 
 
 def piece_nodes(kind, order, places, pieces):

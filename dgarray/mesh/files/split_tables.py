@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...reference.shapes import FILE_SHAPES
-from .prism_nodes import CORNERS
+from .prism_nodes import unit_corners
 
 
 class CellKind(NamedTuple):
@@ -34,15 +33,11 @@ class CellKind(NamedTuple):
         return np.array([face for face in self.faces if len(face) == 4], dtype=np.int64).reshape(-1, 4)
 
 
-def _corners(name):
-    return np.array(CORNERS[name]) if name in CORNERS else ((FILE_SHAPES[name].corners + 1) / 2).astype(np.int64)
-
-
 FACES = {"triangle": (), "quad": ((0, 1, 2, 3),), "tetra": (),
          "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
          "wedge": ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
          "pyramid": ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))}
-KINDS = {name: CellKind(name, _corners(name), faces) for name, faces in FACES.items()}
+KINDS = {name: CellKind(name, unit_corners(name), faces) for name, faces in FACES.items()}
 
 
 def halves(code):

@@ -4,7 +4,9 @@ vtkHigherOrderCurve, -Triangle, -Tetra, -Quadrilateral, -Hexahedron and -Wedge o
 """
 import numpy as np
 
+from ...reference.shapes import NAMED_SHAPES
 from ...support.wording import choose
+from .prism_nodes import prism_order
 
 # Vertices of the edges, faces and the whole of each simplex, in the order in which VTK numbers the nodes inside them.
 PARTS = {0: (), 1: ((0, 1),), 2: ((0, 1), (1, 2), (2, 0), (0, 1, 2)),
@@ -16,11 +18,13 @@ def node_order(cell_type, order):
 
     Corners first, then the nodes inside edges, faces and the cell; those of triangles and tetrahedra are in turn ordered
     like a cell of lower order. Raises ValueError for an unknown cell type."""
-    dims = {"vertex": 0, "line": 1, "triangle": 2, "quadrilateral": 2, "tetra": 3, "prism": 3, "hexahedron": 3}
-    dim = dims[choose("cell type", cell_type, dims)]
-    if cell_type == "prism":
-        return _prism_order(order)
-    return _tensor_order(dim, order) if cell_type in ("quadrilateral", "hexahedron") else _simplex_order(dim, order)
+    choose("cell type", cell_type, ["vertex", *NAMED_SHAPES])
+    if cell_type == "vertex":
+        return _simplex_order(0, order)
+    shape = NAMED_SHAPES[cell_type]
+    if shape.mixed_faces:
+        return prism_order(shape.in_files, order, "vtk")
+    return (_tensor_order if shape.tensor else _simplex_order)(shape.dim, order)
 
 
 def _tensor_order(dim, order):
@@ -42,21 +46,6 @@ def _tensor_order(dim, order):
         rows += [part([x], [y], between) for x, y in corners[:4, :2]]
         rows += [part(*(between if a != axis else [end] for a in range(3))) for axis in range(3) for end in (0, order)]
     return np.vstack([*rows, part(*dim * [between])]).astype("int64")
-
-
-def _prism_order(order):
-    """Those of a prism: corners, at the bottom first; edges of bottom and top, upright ones; the triangles of bottom and top;
-    the faces y = 0, x + y = 1, x = 0; inside. Inside of triangles x runs fastest."""
-    n, between = order, range(1, order)
-    triangle = [(i, j) for j in between for i in range(1, n - j)]
-    rows = [(*corner, k) for k in (0, n) for corner in ((0, 0), (n, 0), (0, n))]
-    for k in (0, n):
-        rows += [(i, 0, k) for i in between] + [(n - j, j, k) for j in between] + [(0, n - j, k) for j in between]
-    rows += [(*corner, k) for corner in ((0, 0), (n, 0), (0, n)) for k in between]
-    rows += [(i, j, k) for k in (0, n) for i, j in triangle]
-    for face in (lambda i: (i, 0), lambda i: (n - i, i), lambda i: (0, n - i)):
-        rows += [(*face(i), k) for k in between for i in between]
-    return np.array([*rows, *((i, j, k) for k in between for i, j in triangle)], "int64")
 
 
 def _simplex_order(dim, order):

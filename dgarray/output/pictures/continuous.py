@@ -21,7 +21,7 @@ class Continuous:
 
     def __init__(self, mesh, order, region=None):
         degree, shape = max(order, 1), mesh.cell_shape
-        self.space = (polynomial_space(mesh, degree) if shape.simplex or shape.name == "prism" else
+        self.space = (polynomial_space(mesh, degree) if not shape.tensor else
                       TensorSpace(mesh, degree, "lobatto"))
         self.cell = self.space.cell
         x = np.swapaxes(cell_maps.positions(mesh, self.cell.nodes), 1, 2)          # (dim, element, node)

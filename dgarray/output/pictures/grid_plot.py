@@ -47,8 +47,8 @@ class GridPicture(Picture):
         self._frame()
 
     def evaluate(self, values):
-        """The field at the points of the picture from the values at the nodes; periodic axes are closed."""
-        grid = self.ds.dg.lattice
+        """The field at the points of the picture from the values at the nodes, of one dataset; periodic axes are closed."""
+        [values], grid = values, self.ds.dg.lattice
         if grid.location != "nodes":
             return np.asarray(values, float)
         closed = [(0, n + 1 - nodes) for n, nodes in zip(grid.cells[::-1], grid.shape)]
@@ -57,7 +57,7 @@ class GridPicture(Picture):
     def read(self, time):
         dg = self.ds.dg
         if self.variable not in dg.hermite or not dg.order:
-            return within(self.ds[self.variable], self.evaluate(dg.values(self.variable, time)))
+            return within(self.ds[self.variable], self.evaluate([dg.values(self.variable, time)]))
         return on_lattice(dg.lattice, dg.order, dg.coefficients(self.variable, time).astype(float), self.ticks)
 
     def _flat(self, values):

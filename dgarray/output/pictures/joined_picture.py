@@ -2,71 +2,55 @@
 import numpy as np
 
 from dgarray.mesh.curved.parts import edge_lines
-from dgarray.output.pictures.colour_range import spread
-from dgarray.output.pictures.picture import TRIANGLES, Picture, box_of, cells_in
+from dgarray.output.pictures.picture import Picture, cells_in
 from dgarray.output.pictures.triangles import outlines
 
 
-class JoinedPicture:
+class JoinedPicture(Picture):
     """As `Picture`, of datasets that have one shape of cells each: a picture of each in the same axes. Lines between two of the
     datasets are drawn where they are lines between regions only."""
 
-    def __init__(self, datasets, variable, ax, zoom=None, colorbar=True, triangles=TRIANGLES, **options):
-        bounds, lines = [ds.dg.bounds for ds in datasets], rims(datasets)
-        bounds = np.array([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))])
-        shown, counts = range(len(datasets)), [len(ds.dg.cells) for ds in datasets]
-        if zoom is not None:
-            shown, counts = in_box(datasets, box_of(zoom, bounds, datasets[0].dg.axes))
-        self.pictures, self.shown = [], shown
-        for number, count in zip(shown, counts):
-            share = max(1, triangles * count // sum(counts))
-            self.pictures.append(_Part(bounds, lines[number], datasets[number], variable, ax, zoom=zoom,
-                                       colorbar=colorbar and not self.pictures, triangles=share, **options))
-        self.ax, self.first = ax, self.pictures[0]
-        if zoom is None:
-            ax.set(xlim=bounds[:, 0], ylim=bounds[:, 1])
-        self.weights = np.concatenate([picture.weights.ravel() for picture in self.pictures])
+    def __init__(self, datasets, variable, ax, **options):
+        self.datasets, self.options = datasets, options
+        super().__init__(datasets[0], variable, ax, **options)
+
+    def _bounds(self):
+        bounds = [ds.dg.bounds for ds in self.datasets]
+        return np.array([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))])
+
+    def _make(self, mesh, triangles, line):
+        bounds, lines = self._bounds(), rims(self.datasets)
+        counts = {number: len(ds.dg.cells) for number, ds in enumerate(self.datasets)}
+        if self.zoom is not None:
+            counts = in_box(self.datasets, self.zoom)
+        self.parts = {}
+        for number, count in counts.items():
+            own = {"triangles": max(1, triangles * count // sum(counts.values())), "colorbar": self.with_bar and not self.parts}
+            ds = self.datasets[number]
+            self.parts[number] = _Part(bounds, lines[number], ds, self.variable, self.ax, **self.options | own)
+        if self.zoom is None:
+            self.ax.set(xlim=bounds[:, 0], ylim=bounds[:, 1])
+        self.weights = np.concatenate([part.weights.ravel() for part in self.parts.values()])
 
     def evaluate(self, values):
         """The field at the points of the picture, (point,), from nodal values (element, node) of each dataset."""
-        return np.concatenate([picture.evaluate(values[number]).ravel() for number, picture in zip(self.shown, self.pictures)])
+        return np.concatenate([part.evaluate([values[number]]).ravel() for number, part in self.parts.items()])
 
     def read(self, time):
         """The field at the points of the picture at one time, (point,): those of one dataset after those of another."""
-        return np.concatenate([picture.read(time).ravel() for picture in self.pictures])
-
-    def spread(self, u):
-        """As `Picture.spread`."""
-        return spread(u, self.weights, self.first.log)
-
-    def range(self, spreads):
-        """As `Picture.range`."""
-        return self.first.range(spreads)
+        return np.concatenate([part.read(time).ravel() for part in self.parts.values()])
 
     def show(self, u, t=None, limits=None):
-        """Draw the values u of `read` at the time t; limits: the `Limits` of all states if there are several."""
         limits, start = limits or self.range([self.spread(u)]), 0
-        for picture in self.pictures:
-            end = start + picture.weights.size
-            picture.show(u[start:end].reshape(picture.shape), t, limits)
+        for part in self.parts.values():
+            end = start + part.weights.size
+            part.show(u[start:end].reshape(part.shape), t, limits)
             start = end
-        self.first.name(t, self.first.notes(u, self.weights, limits))
-
-    def save(self, path, dpi=150):
-        self.first.save(path, dpi)
-
-    def resolution(self, dpi):
-        self.first.resolution(dpi)
-
-    def palette(self, limits):
-        return self.first.palette(limits)
-
-    def image(self):
-        return self.first.image()
+        self.name(t, self.notes(u, self.weights, limits))
 
 
 def in_box(datasets, box):
-    """(Which of the datasets have cells in the box, how many). Raises ValueError where none has."""
+    """{number of a dataset: how many of its cells are in the box}. Raises ValueError where none has any."""
     counts = {}
     for number, ds in enumerate(datasets):
         try:
@@ -75,7 +59,7 @@ def in_box(datasets, box):
             none = error
     if not counts:
         raise none
-    return list(counts), list(counts.values())
+    return counts
 
 
 class _Part(Picture):

@@ -44,18 +44,17 @@ class Live:
 
     def __init__(self, layout: Any, variable: str, path: str | PathLike | None = None, seconds: float = 1.0, slice: Any = None,
                  **options: Any):
-        layouts = layout.whole if isinstance(layout.whole, list) else [layout.whole]
+        layouts = layout.whole
         variables, self.dim = layouts[0].variables, layouts[0].dim
         self.number = variables.index(choose("variable", variable, variables, " in the run; it has"))
         self.variable, self.seconds = variable, seconds
         if slice is not None and self.dim < 3:
             raise ValueError(f"slice={slice!r} is for 3D; the run is {self.dim}D")
-        self.plane, self.several = slice, len(layouts) > 1
-        self.parts, first = [], 0
+        self.plane, self.parts, first = slice, [], 0
         for each in layouts:          # layout, where its values (node, element) are in the state, which elements are drawn
-            some = np.s_[:each.shape[1], first:first + len(each.cells)] if self.several else np.s_[:,]
-            self.parts.append((each.only(variable), some, None))
-            first += len(each.cells) if self.several else 0
+            _, rows, columns = each.shape
+            self.parts.append((each.only(variable), np.s_[:rows, first:first + columns], None))
+            first += columns
         if self.dim == 3:
             self._only_what_is_cut()
         self.path = writable(path) if path is not None else None
@@ -89,8 +88,7 @@ class Live:
         q = np.asarray(q[self.number])[None]
         u = [layout.fields(own if elements is None else own[:, :, elements])[self.variable]
              for layout, some, elements in self.parts for own in [q[:, *some]]]
-        u = self._flat(u, t).dg.values(self.variable) if self.dim == 3 else u if self.several else u[0]
-        u = self.picture.evaluate(u)
+        u = self.picture.evaluate([flat.dg.values(self.variable) for flat in self._flat(u, t)] if self.dim == 3 else u)
         both = np.array([*self.range, self.picture.spread(u)])
         self.range = [(both[:, 0].min(), both[:, 1].max(), both[:, 2].min(), both[:, 3].max())]
         self.picture.show(u, t, self.picture.range(self.range))
@@ -131,9 +129,9 @@ class Live:
             raise ValueError(f"the plane {self.plane} misses the mesh")
 
     def _flat(self, u, t):
-        """The 1D or 2D dataset that is drawn, or one of each shape, of the values of each part at the time t."""
+        """The 1D or 2D datasets that are drawn, one of each shape, of the values of each part at the time t."""
         datasets = [layout.dataset([t], {self.variable: values[None]}) for (layout, _, _), values in zip(self.parts, u)]
-        return seen(datasets if self.several else datasets[0], self.variable, self.plane)
+        return seen(datasets, self.variable, self.plane)
 
 
 def _is_window(figure):

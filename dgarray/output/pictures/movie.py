@@ -30,8 +30,8 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
         raise ValueError(f"the movie {path} has the suffix {path.suffix!r}; allowed: {', '.join(KINDS)}")
     if not fps > 0:
         raise ValueError(f"fps={fps!r} is not allowed; it must be positive")
-    ds = _with_field(ds, variable)
-    count, kind = _snapshots(ds, variable), path.suffix.lower()
+    ds = [drawable(one, variable) for one in listed(ds)]
+    count, kind = _snapshots(ds[0], variable), path.suffix.lower()
     # A missing program is named before any picture is drawn.
     program = ffmpeg() if kind == ".mp4" else None
     picture = new_picture(ds, variable, **options)
@@ -40,7 +40,7 @@ def movie(ds, variable, path, fps=10, dpi=100, **options):
 
     def images():
         for index in range(count):
-            picture.show(picture.read(index), time_of(listed(ds)[0], index), limits)
+            picture.show(picture.read(index), time_of(ds[0], index), limits)
             yield picture.image()
 
     with written(path) as aside:
@@ -59,8 +59,8 @@ def animation(ds, variable, fps=10, **options):
     Arguments and errors as in `movie`; ValueError in 3D without slice, which PyVista draws."""
     if needs_volume(ds, **options):
         raise ValueError("an animation in 3D needs slice=, such as slice=\"z=0\"; a movie of other views needs path=")
-    ds = _with_field(ds, variable)
-    count = _snapshots(ds, variable)
+    ds = [drawable(one, variable) for one in listed(ds)]
+    count = _snapshots(ds[0], variable)
     picture = flat_picture(ds, variable, pyplot=True, **options)
     from matplotlib.animation import FuncAnimation
     from matplotlib.pyplot import close
@@ -68,7 +68,7 @@ def animation(ds, variable, fps=10, **options):
     limits = common_limits(picture, count)
 
     def show(index):
-        picture.show(picture.read(index), time_of(listed(ds)[0], index), limits)
+        picture.show(picture.read(index), time_of(ds[0], index), limits)
 
     result = FuncAnimation(picture.ax.figure, show, frames=count, init_func=lambda: None, interval=1000 / fps, repeat=False)
     # In a notebook only the animation is to appear, not its figure as well.
@@ -96,13 +96,7 @@ def ffmpeg():
     return get_ffmpeg_exe()
 
 
-def _with_field(ds, variable):
-    """`drawable` of the dataset, or of each in a list, one of each shape of cells."""
-    return [drawable(one, variable) for one in ds] if isinstance(ds, list) else drawable(ds, variable)
-
-
 def _snapshots(ds, variable):
-    ds = listed(ds)[0]
     check_one_run(ds.dg.field(variable), ds.dg.axes)
     if "time" not in ds.dg.field(variable).dims or not ds.sizes["time"]:
         raise ValueError(f"{variable!r} has no snapshots along time; a movie needs at least one")

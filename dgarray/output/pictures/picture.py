@@ -8,7 +8,6 @@ from dgarray.mesh.curved.parts import edge_lines
 from dgarray.mesh.elements import Elements
 from dgarray.output.dataset import UNITLESS
 from dgarray.output.derived_fields import FROM, at_points, missing
-from dgarray.output.joined_slices import cut_all
 from dgarray.output.pictures.colour_range import (
     NOTHING,
     check_map,
@@ -22,6 +21,7 @@ from dgarray.output.pictures.colour_range import (
 )
 from dgarray.output.pictures.continuous import Continuous
 from dgarray.output.pictures.triangles import FINEST, TRIANGLES, divided, outlines, sides, subdivision
+from dgarray.output.slices import cut
 from dgarray.support.wording import choose
 
 OPTIONS = "limits", "mesh", "cmap", "colorbar", "log", "isolines", "levels", "zoom", "slice"
@@ -35,15 +35,15 @@ PLAIN_POWERS, TICKS = (-3, 4), 7
 
 
 def seen(ds, variable, plane):
-    """The dataset itself, or its slice by the plane, which then holds this nodal field and those that it is computed from; ds
-    may be a list of datasets, one of each shape of cells, which have one slice."""
+    """The datasets themselves, one of each shape of cells, or their one slice by the plane, which then holds this nodal field
+    and those that it is computed from: a list."""
     for one in listed(ds):
         one.dg.field(variable)
     if plane is None:
-        return ds
+        return listed(ds)
     kept = {variable, *listed(ds)[0][variable].attrs.get(FROM, "").split()}
     alone = [one.drop_vars([name for name in one.dg.variables if name not in kept]) for one in listed(ds)]
-    return cut_all(alone, plane) if isinstance(ds, list) else alone[0].dg.slice(plane)
+    return [alone[0].dg.slice(plane) if alone[0].attrs["cell_type"] == "grid" else cut(alone, plane)]
 
 
 def listed(ds):
@@ -160,8 +160,8 @@ class Picture:
         return self.ds.dg.bounds
 
     def evaluate(self, values):
-        """The field at the points of the picture, (element, point), from nodal values (element, node)."""
-        return values[self.some].astype("float64") @ self.interpolation.T
+        """The field at the points of the picture, (element, point), from nodal values (element, node) of each dataset."""
+        return values[0][self.some].astype("float64") @ self.interpolation.T
 
     def read(self, time):
         """The dataset's field at the points of the picture at one time, (element, point)."""
@@ -169,7 +169,7 @@ class Picture:
 
     def _own(self, name, time):
         """The same of a field that the dataset has."""
-        return self.evaluate(self.ds.dg.values(name, time))
+        return self.evaluate([self.ds.dg.values(name, time)])
 
     def spread(self, u):
         """What `limits_for` asks of values of `read`; lines show all of them."""

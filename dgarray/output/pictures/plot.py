@@ -24,7 +24,7 @@ def plot(ds, variable, time=-1, path="plot.png", dpi=150, **options):
     ds = one_time(ds, variable, time)
     with written(writable(path)) as aside:
         picture = new_picture(ds, variable, **options)
-        picture.show(picture.read(-1), time_of(listed(ds)[0]))
+        picture.show(picture.read(-1), time_of(ds[0]))
         picture.save(aside, dpi)
     return path
 
@@ -60,8 +60,8 @@ def draw(ds: Any, variable: str, time: float | None = -1, ax: Any = None, **opti
         picture = Scene(ds, variable, **options)
     else:
         picture = flat_picture(ds, variable, ax, pyplot=True, **options)
-    picture.show(picture.read(-1), time_of(listed(ds)[0]))
-    return picture.ax if isinstance(picture, (Picture, JoinedPicture)) else picture.plotter
+    picture.show(picture.read(-1), time_of(ds[0]))
+    return picture.ax if isinstance(picture, Picture) else picture.plotter
 
 
 def new_picture(ds, variable, **options):
@@ -89,11 +89,9 @@ def flat_picture(ds, variable, ax=None, pyplot=False, slice=None, surface=None, 
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
     options["zoom"] = zoom
-    if isinstance(flat, list):
+    if len(flat) > 1:
         return JoinedPicture(flat, variable, ax, **options)
-    if flat.attrs["cell_type"] == "grid":
-        return GridPicture(flat, variable, ax, **options)
-    return Picture(flat, variable, ax, **options)
+    return (GridPicture if flat[0].attrs["cell_type"] == "grid" else Picture)(flat[0], variable, ax, **options)
 
 
 def needs_volume(ds, slice=None, surface=None, **_):
@@ -107,11 +105,8 @@ def needs_volume(ds, slice=None, surface=None, **_):
 
 
 def one_time(ds, variable, time):
-    """The dataset at one time, with the field `variable`, its own or one that follows from them. Raises ValueError for an
-    unknown variable or time, and for several runs in one dataset. A list of datasets gives a list."""
-    if isinstance(ds, list):
-        return [one_time(one, variable, time) for one in ds]
-    ds = ds.isel(time=[ds.dg.index(time)]) if "time" in ds.dims else ds
-    ds = drawable(ds, variable)
-    check_one_run(ds.dg.field(variable), ds.dg.axes)
-    return ds
+    """The datasets at one time, with the field `variable`, their own or one that follows from them. Raises ValueError for an
+    unknown variable or time, and for several runs in one dataset."""
+    found = [drawable(one.isel(time=[one.dg.index(time)]) if "time" in one.dims else one, variable) for one in listed(ds)]
+    check_one_run(found[0].dg.field(variable), found[0].dg.axes)
+    return found

@@ -3,7 +3,6 @@ import numpy as np
 
 from dgarray.mesh import grid_picture, picture
 from dgarray.output.derived_fields import drawable
-from dgarray.output.mixed_accessor import MixedAccessor
 from dgarray.output.pictures.colour_range import extent
 from dgarray.output.pictures.picture import OPTIONS, figure_size, time_of
 from dgarray.output.pictures.plot import flat_picture
@@ -19,17 +18,16 @@ def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
     dg: the accessor of the dataset or tree;  conditions: {name of a boundary, None for faces without a name: text}"""
     for name in options if domain.dim > 1 else ():
         choose("option", name, OPTIONS, " for this picture; it has")
-    datasets = dg.datasets() if isinstance(dg, MixedAccessor) else [dg.whole()]
+    datasets = dg.datasets()
     variable = first_that_varies(datasets) if variable is None else variable
     datasets = [drawable(ds, variable) for ds in datasets]
-    ds = datasets if len(datasets) > 1 else datasets[0]
     if domain.dim == 3 and isinstance(options.get("slice", ""), list):
         raise ValueError(f"slice={options['slice']!r} is not allowed here; give one plane such as \"z=0\"")
     if domain.dim == 3 and ax is not None:
         raise ValueError("ax is for 1D and 2D; a picture in 3D has two axes of its own, leave it out")
     labels = {name: f"{name or picture.UNNAMED}: {shortened(text)}" for name, text in conditions.items()}
     rows = -(-len(labels) // 2)
-    width, height = (11.0, 5.2) if domain.dim == 3 else figure_size(ds, options.get("zoom"))
+    width, height = (11.0, 5.2) if domain.dim == 3 else figure_size(datasets, options.get("zoom"))
     layout = "compressed" if domain.dim == 2 else "constrained"
     figure, ax = figure_and_axes(ax, path, (width, height + 0.25 * rows), layout)
     if domain.dim == 3:
@@ -40,7 +38,7 @@ def plot(dg, domain, conditions, variable=None, path=None, ax=None, **options):
         ax.set_title("boundaries")
         options = {"slice": middle(domain)} | options
         ax = figure.add_subplot(1, 2, 2)
-    drawn = flat_picture(ds, variable, ax, **options)
+    drawn = flat_picture(datasets, variable, ax, **options)
     drawn.show(drawn.read(-1), time_of(datasets[0]))
     if domain.dim < 3:
         entries = boundaries(ax, domain, labels)

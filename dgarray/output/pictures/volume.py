@@ -16,9 +16,8 @@ from dgarray.output.pictures.grid_plot import GridPart, side_plane
 from dgarray.output.pictures.picture import label, listed, seen, title
 from dgarray.output.pictures.triangles import lattice, lines_between, outlines, sides, subdivision
 from dgarray.output.surface import boundaries
-from dgarray.reference import FACES, SHAPES
+from dgarray.reference import SHAPES
 from dgarray.reference.faces import corner_weights
-from dgarray.spaces.curved_surface import simplex_surface
 from dgarray.support.wording import choose
 
 # A picture of VTK's own that renders nothing else; where there is no OpenGL it ends the process with a signal.
@@ -62,7 +61,7 @@ class Scene:
                    "they have")
         pyvista = _pyvista()
         check_rendering()
-        datasets, given, ds = listed(ds), ds, listed(ds)[0]
+        datasets, ds = listed(ds), listed(ds)[0]
         ds.dg.field(variable)
         self.ds, self.variable, self.limits, self.cmap = ds, variable, checked(limits, log), cmap
         self.log = bool(log)
@@ -73,8 +72,8 @@ class Scene:
             self.parts = [part for one, rows in zip(datasets, boundary_rows(datasets, names))
                           for part in surface_parts(one, rows)]
         else:
-            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(given)
-            self.parts = [(GridPart if on_grid else SlicePart)(seen(given, variable, plane)) for plane in planes]
+            planes = [side_plane(ds, name) for name in names] or slice or middle_planes(datasets)
+            self.parts = [(GridPart if on_grid else SlicePart)(*seen(datasets, variable, plane)) for plane in planes]
         highest = max(one.dg.order for one in datasets)
         corners, small = lattice(subdivision(sum(part.count for part in self.parts), max(highest, 1)))
         places = [part.place(corners) for part in self.parts]
@@ -210,16 +209,13 @@ class SlicePart:
 
 def surface_parts(ds, rows):
     """The parts of a picture that show the faces `rows` (cell, local face) of a dataset."""
-    shape = ds.dg.cell_shape
-    if shape.simplex:
-        return [SurfacePart(ds, rows)] if len(rows) else []
-    corners = np.array([len(face) for face in shape.faces])[rows[:, 1]]
+    corners = np.array([len(face) for face in ds.dg.cell_shape.faces])[rows[:, 1]]
     return [FacesPart(ds, rows[corners == count], count) for count in np.unique(corners)]
 
 
 class FacesPart:
-    """Faces of hexahedra or prisms with so many corners, rows (cell, local face), with the polynomials on them; a quadrilateral
-    is shown as two triangles."""
+    """Faces with so many corners, rows (cell, local face), with the polynomials on them; a quadrilateral is shown as two
+    triangles."""
 
     pieces = {3: np.array([[(-1, -1), (1, -1), (-1, 1)]]),          # (piece, corner, 2)
               4: np.array([[(-1, -1), (1, -1), (1, 1)], [(-1, -1), (1, 1), (-1, 1)]])}
@@ -229,7 +225,7 @@ class FacesPart:
         self.count = len(self.pieces[corners]) * len(rows)
 
     def place(self, corners):
-        """As `SurfacePart.place`: positions (piece of a face, point, 3)."""
+        """Positions (piece of a face, point, 3) at the barycentric `corners` (point, 3), which `read` evaluates from now on."""
         on_face = (corners @ self.pieces[self.corners]).reshape(-1, 2)
         self.interpolation = [(there, self.ds.dg.reference.interpolation(points)) for there, points in self.by_face(on_face)]
         return self.at(on_face).reshape(self.count, len(corners), 3)
@@ -257,7 +253,7 @@ class FacesPart:
         return result.reshape(self.count, -1)
 
     def edges(self, pyvista, mesh):
-        """As `SurfacePart.edges`."""
+        """Rims and sharp edges of the surface, or with `mesh` the sides of all faces, as PolyData."""
         dg, shape = self.ds.dg, self.ds.dg.cell_shape
         if dg.geometry_nodes is not None:
             return curved_edges(pyvista, SHAPES[2, self.corners], lambda r: np.moveaxis(self.at(r), -1, 0), mesh)
@@ -291,38 +287,6 @@ def along(r, first, last):
     return np.column_stack([there[:-1], there[1:]])
 
 
-class SurfacePart:
-    """Faces of the mesh, rows (cell, local face), with the polynomials on them."""
-
-    def __init__(self, ds, rows):
-        self.ds, self.count = ds, len(rows)
-        self.surface = simplex_surface(ds.dg, ds.dg.order, rows)
-
-    def place(self, corners):
-        """Positions (face, point, 3) at the barycentric `corners` (point, 3), which `read` evaluates from now on."""
-        r = 2 * corners[:, 1:] - 1
-        self.interpolation = self.surface.interpolation(r)
-        return np.moveaxis(self.surface.at(r), 0, -1)
-
-    def read(self, name, time):
-        """A field (face, point) at one time."""
-        values = self.ds.dg.values(name, time)[self.surface.rows[:, 0]]
-        return self.surface.take(values.T.astype("float64")) @ self.interpolation.T
-
-    def edges(self, pyvista, mesh):
-        """Rims and sharp edges of the surface, or with `mesh` the sides of all faces, as PolyData."""
-        if self.ds.dg.geometry_nodes is not None:
-            return curved_edges(pyvista, SHAPES[2, 3], self.surface.at, mesh)
-        used, corners = np.unique(face_points(self.ds.dg.cells, self.surface.rows, FACES[3]), return_inverse=True)
-        points, corners = self.ds.dg.points[used], corners.reshape(-1, 3)
-        a, b, c = np.moveaxis(points[corners], 1, 0)
-        inward = np.einsum("fi,if->f", np.cross(b - a, c - a), self.surface.normals) < 0
-        corners[inward] = corners[inward][:, ::-1]
-        facets = pyvista.PolyData.from_regular_faces(points, corners)
-        return facets.extract_all_edges() if mesh else facets.extract_feature_edges(
-            SHARP, boundary_edges=True, feature_edges=True, manifold_edges=False, non_manifold_edges=False)
-
-
 def boundary_rows(datasets, names):
     """Of each dataset the rows (cell, local face) of the boundaries of these names. Raises ValueError for an unknown one."""
     named = [boundaries(ds) for ds in datasets]
@@ -332,17 +296,12 @@ def boundary_rows(datasets, names):
     return [np.concatenate([np.empty((0, 2), "int64"), *(own[name] for name in chosen if name in own)]) for own in named]
 
 
-def domain_bounds(ds):
-    """(x low, x high, y low, ...) of the domain."""
-    bounds = [one.dg.bounds for one in listed(ds)]
-    return np.stack([np.min(bounds, axis=(0, 1)), np.max(bounds, axis=(0, 1))], axis=1).ravel()
-
-
-def middle_planes(ds):
+def middle_planes(datasets):
     """Three planes across the axes through the middle of the domain."""
-    middle = domain_bounds(ds).reshape(3, 2).mean(axis=1)
-    if listed(ds)[0].attrs["cell_type"] == "grid":          # at nodes, whose values are always there
-        middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(ds.dg.lattice.axes, middle)])
+    bounds = [one.dg.bounds for one in datasets]
+    middle = (np.min(bounds, axis=(0, 1)) + np.max(bounds, axis=(0, 1))) / 2
+    if datasets[0].attrs["cell_type"] == "grid":          # at nodes, whose values are always there
+        middle = np.array([axis[np.abs(axis - m).argmin()] for axis, m in zip(datasets[0].dg.lattice.axes, middle)])
     return [f"{axis}={value!r}" for axis, value in zip(AXES, middle.tolist())]
 
 

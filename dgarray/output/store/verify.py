@@ -135,8 +135,7 @@ def named(method):
         try:
             return method(self, *arguments, **keywords)
         except ValueError as error:
-            data = self._tree if hasattr(self, "_tree") else self._ds
-            source = Path(data.encoding.get("source", ""))
+            source = Path(self._data.encoding.get("source", ""))
             if isinstance(error, DamagedError) or "checksum" not in str(error) or not (source / "zarr.json").is_file():
                 raise
             damaged = next((state for _, state in examined(source) if isinstance(state, DamagedError)), None)

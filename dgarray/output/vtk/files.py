@@ -30,8 +30,7 @@ VTKHDF_VERSION, VTU_VERSION = (2, 0), "2.1"
 def export(datasets, path, variables=None, time=None, overwrite=False):
     """Write a run's dataset for ParaView, PyVista or VTK; returns the path.
 
-    datasets   the dataset, or a list of them, one for each shape of cells
-
+    datasets   one for each shape of cells
     path       ends in .vtkhdf (all snapshots, on one stored mesh, read one at a time) or .vtu (one snapshot)
     variables  names of nodal fields; None takes all real ones with the dims (time, element, node) or (element, node)
     time       index (int) or time (float) of one snapshot; None is all of them, in .vtu the last
@@ -43,16 +42,14 @@ def export(datasets, path, variables=None, time=None, overwrite=False):
     path = Path(path)
     if path.suffix not in (".vtkhdf", ".vtu"):
         raise ValueError(f"{path}: the suffix {path.suffix!r} is not known; allowed: .vtkhdf (all snapshots), .vtu (one)")
-    datasets = joined_flags(datasets, "region") if isinstance(datasets, list) else [datasets]
+    datasets = joined_flags(datasets, "region")
     all_fields = [fields_of(ds, variables, ("element", "node")) for ds in datasets]
     fields = all_fields[0]
     steps, times = snapshots(datasets[0], time, path.suffix == ".vtu")
     grid, cell_data, field_data = joined([grid_of(ds, list(fields)) for ds in datasets])
 
     def snapshot(name, step):
-        found = [(each[name].isel(time=step) if "time" in each[name].dims else each[name]).transpose("element", "node").values
-                 for each in all_fields]
-        return found[0] if len(found) == 1 else found
+        return [nodal(each[name], step) for each in all_fields]
 
     if times is not None and len(times) == 1:
         field_data["TimeValue"] = times
@@ -80,6 +77,11 @@ def fields_of(ds, variables, dims):
             raise ValueError(f"variable {name!r} has the dims {field.dims} and the type {field.dtype}; "
                              f"a VTK file takes real numbers over (time, {', '.join(dims)})")
     return chosen
+
+
+def nodal(field, step):
+    """A field (element, node) at one step."""
+    return (field.isel(time=step) if "time" in field.dims else field).transpose("element", "node").values
 
 
 def snapshots(ds, time, one):
@@ -118,9 +120,7 @@ def grid_of(ds, names):
 
 
 def joined(parts):
-    """One grid, its cell data and field data, from those of each shape of cells."""
-    if len(parts) == 1:
-        return parts[0]
+    """`Grids`, their cell data and field data, from those of each shape of cells."""
     grids, cell_data, field_data = zip(*parts)
     names = list(dict.fromkeys(name for data in field_data for name in data["boundary_names"]))
     for cells, data in zip(cell_data, field_data):          # the numbers of the names in the joined list

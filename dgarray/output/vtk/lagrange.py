@@ -1,6 +1,9 @@
 """Nodal elements as VTK's Lagrange cells: node order, points, values and topology.
 
-VTK's Lagrange cells interpolate at equispaced points, so our polynomials are evaluated there.
+VTK's Lagrange cells interpolate at equispaced points, so our polynomials are evaluated there. VTK has no Lagrange pyramids:
+those of order 1 are its pyramids, whose functions are ours, and those of higher orders hexahedra whose top is the apex. In
+the coordinates a and b of the base and the height h, see `dgarray.reference.shapes.PyramidShape`, our functions are
+polynomials of the order in each, so that these hexahedra hold them exactly.
 """
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,11 +12,13 @@ import numpy as np
 
 from dgarray.mesh.curved import cell_maps
 from dgarray.mesh.files.vtk_nodes import node_order
-from dgarray.reference import reference_cell, shape_of
+from dgarray.reference import NAMED_SHAPES, reference_cell, shape_of
 
 VTK_TYPES = {"vertex": 1, "line": 68, "triangle": 69, "quadrilateral": 70, "tetra": 71, "hexahedron": 72,
              "prism": 73}
+VTK_PYRAMID = 14
 FACE_TYPES = {1: "vertex", 2: "line", 3: "triangle", 4: "quadrilateral"}          # by the number of corners
+OF_PYRAMID = 4, 2, 1, 3, 0          # the faces of a hexahedron that those of a pyramid become
 BLOCK_VALUES = 2**20
 XML_TYPES = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 
@@ -52,14 +57,29 @@ class Grid:
         """Order of VTK's cells, which have none of order 0 and hold the map of curved cells."""
         return max(self.order, cell_maps.map_order(self))
 
+    @property
+    def collapsed(self):
+        """Whether the cells are hexahedra whose top is a point, since VTK has no Lagrange cells of their shape."""
+        return self.cell_type not in VTK_TYPES
+
+    @property
+    def vtk_shape(self):
+        """The `Shape` of VTK's cells, by which their nodes and faces are numbered: of pyramids the hexahedron."""
+        return NAMED_SHAPES["hexahedron"] if self.collapsed else self.shape
+
     @cached_property
     def lattice(self):
-        return node_order(self.cell_type, self.vtk_order)
+        """VTK's nodes (VTK node, dim) in whole numbers; of pyramids of order 1 those of the hexahedron but for its top."""
+        found = node_order(self.vtk_shape.name, self.vtk_order)
+        return found[:5] if self.collapsed and self.vtk_order == 1 else found
 
     @property
     def r(self):
         """VTK's nodes in the reference cell, (VTK node, dim)."""
-        return 2 * self.lattice / self.vtk_order - 1
+        r = 2 * self.lattice / self.vtk_order - 1
+        if self.collapsed:          # the hexahedron shrinks towards its top
+            r[:, :2] = (1 + r[:, :2]) * (1 - r[:, 2:]) / 2 - 1
+        return r
 
     @cached_property
     def interpolation(self):
@@ -101,23 +121,25 @@ class Grid:
 
     def topology(self):
         """connectivity (int64), offsets (cell + 1,) into it, and VTK's types (cell,)."""
-        count, kinds = len(self.lattice), [FACE_TYPES[len(face)] for face in self.shape.faces]
+        count, shape, linear = len(self.lattice), self.vtk_shape, self.collapsed and self.vtk_order == 1
+        numbered = self.shape.faces if linear or not self.collapsed else [shape.faces[face] for face in OF_PYRAMID]
+        kinds = [FACE_TYPES[len(face)] for face in numbered]
         number = {tuple(node): position for position, node in enumerate(self.lattice.tolist())}
-        unit = ((self.shape.corners + 1) / 2).astype("int64")
+        unit = ((shape.corners + 1) / 2).astype("int64")
         local = []
-        for kind, (first, *others) in zip(kinds, self.shape.faces):
+        for kind, (first, *others) in zip(kinds, numbered):
             along = unit[others[:self.dim - 1]] - unit[first]
             nodes = self.vtk_order * unit[first] + node_order(kind, self.vtk_order) @ along
             local.append(np.array([number[tuple(node)] for node in nodes.tolist()]))
         faces = [cell * count + local[face] for cell, face in self.faces.tolist()]
         sizes = np.concatenate([np.full(len(self.cells), count), [len(face) for face in faces]]).astype("int64")
-        types = np.concatenate([np.full(len(self.cells), VTK_TYPES[self.cell_type]),
+        types = np.concatenate([np.full(len(self.cells), VTK_PYRAMID if linear else VTK_TYPES[shape.name]),
                                 np.array([VTK_TYPES[kind] for kind in kinds])[self.faces[:, 1]]])
         return (np.concatenate([np.arange(self.size), *faces]), np.concatenate([[0], np.cumsum(sizes)]), types.astype("uint8"))
 
 
 class Grids:
-    """As `Grid`, of cells of several shapes: grids one behind the other."""
+    """Grids of cells of one shape each, one behind the other: the size, coordinates, values and topology of all."""
 
     def __init__(self, grids):
         self.grids = grids

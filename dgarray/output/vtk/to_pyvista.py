@@ -2,7 +2,7 @@
 import numpy as np
 
 from dgarray.output.cf_flags import joined_flags
-from dgarray.output.vtk.files import field_data_of, fields_of, grid_of, joined, snapshots
+from dgarray.output.vtk.files import field_data_of, fields_of, grid_of, joined, nodal, snapshots
 from dgarray.output.vtk.grids import Image
 
 
@@ -15,12 +15,10 @@ def need_pyvista():
     return pyvista
 
 
-def cells(ds, variables=None, time=-1):
-    """A dataset on a mesh, or a list of them, one of each shape of cells, as a pyvista.UnstructuredGrid, see
-    `Accessor.to_pyvista`."""
-    pyvista, dims = need_pyvista(), ("element", "node")
-    datasets = joined_flags(ds, "region") if isinstance(ds, list) else [ds]
-    fields = [fields_of(one, variables, dims) for one in datasets]
+def cells(datasets, variables=None, time=-1):
+    """Datasets on meshes, one for each shape of cells, as a pyvista.UnstructuredGrid, see `Accessor.to_pyvista`."""
+    pyvista, datasets = need_pyvista(), joined_flags(datasets, "region")
+    fields = [fields_of(one, variables, ("element", "node")) for one in datasets]
     (step,), times = snapshots(datasets[0], time, True)
     grid, cell_data, field_data = joined([grid_of(one, list(fields[0])) for one in datasets])
     if times is not None:
@@ -29,9 +27,7 @@ def cells(ds, variables=None, time=-1):
     result = pyvista.UnstructuredGrid(np.insert(connectivity, offsets[:-1], np.diff(offsets)), types,
                                       np.concatenate(list(grid.coordinates())))
     for name in fields[0]:
-        values = [(own[name].isel(time=step) if "time" in own[name].dims else own[name]).transpose(*dims).values
-                  for own in fields]
-        result.point_data[name] = np.concatenate(list(grid.values(values if len(values) > 1 else values[0])))
+        result.point_data[name] = np.concatenate(list(grid.values([nodal(own[name], step) for own in fields])))
     for name, values in cell_data.items():
         result.cell_data[name] = values
     return _with(result, field_data, fields[0])

@@ -69,8 +69,6 @@ GROUPS["Meshes"] = [
     Wrong("Points only", "info mine.vtu", "points, but no cells", prepare=triangle_file("mine.vtu", cells=[("vertex", [[0]])])),
     Wrong("Tetrahedra against hexahedra", "info mine.msh", "nonconforming interface",
           prepare=nasty("hex_tet_quad_vs_tri_face", "mine.msh")),
-    Wrong("Pyramids", "info mine.vtu", "'pyramid' are not supported; .*--split",
-          prepare=solid("mine.vtu", pyramid=[0, 1, 2, 3, 4])),
     Wrong("Nothing to split", "run tm_cavity --split", "--split is given without --mesh; give both"),
     Wrong("A folder to split", "info flat.zarr --split", "--split is for mesh files", prepare=stores("flat")),
     Wrong("Cells that cannot be split", "info mine.vtu --split", "'polygon' cannot be cut into simplices; allowed: triangle",
