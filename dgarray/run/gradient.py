@@ -1,0 +1,251 @@
+"""The derivatives of a number that a run gives by what it was given: `Simulation.gradient`."""
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from ..physics.laws.law import argument
+from ..spaces.by_element import ByElement
+from ..support.reverse_mode import Tracked, adjoints
+from ..support.wording import choose
+from .reverse_records import ReverseRecords
+from .reverse_steps import ReverseSteps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KINDS = ("number", "region", "element")          # of derivatives by a parameter
+KEPT = 8          # states of a run that are kept at least, before every other one is let go
+
+
+class Gradient:
+    """A number J of a run and its derivatives, with the lengths of the steps held as they were.
+
+    value      J;  dataset: that of the run
+    NAME       of each name that was asked for: of a parameter a DataArray with the dim region or element, or none; `initial`: a
+               Dataset of the derivatives by the initial values of each variable at the nodes, (element, node)"""
+
+    def __init__(self, problem, value, dataset, found):
+        self.value, self.dataset, self._problem, self._found = value, dataset, problem, found
+
+    def __repr__(self):
+        return f"Gradient(value={self.value:.6g}, {', '.join(self._found)})"
+
+    def __getattr__(self, name):
+        found = self.__dict__.get("_found", {})
+        if name not in found:
+            raise AttributeError(f"this gradient has no {name!r}; it has: value, dataset, {', '.join(found)}", name=name, obj=self)
+        return found[name]
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._found]
+
+    def check(self, step: float = 1e-3, seed: int = 0) -> xr.Dataset:
+        """A Taylor test along a random direction d of all that was asked for, relative to its size: for h = step, step / 2, ..,
+        step / 16
+
+            difference = |J(m + h d) - J(m)|,   remainder = |J(m + h d) - J(m) - h dJ/dm d|
+
+        with the steps of the run. The first falls as h; the second as h^2 if the gradient is right: `order` is its slope.
+        Returns a Dataset over h."""
+        return self._problem.taylor_test(self, step, np.random.default_rng(seed))
+
+
+class Derivatives:
+    """A simulation, a number of its runs, and the derivatives that are asked for.
+
+    misfit   function of the dataset, the number J
+    wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
+    steps    [(time after the step, its length)] of the run;  kept: {number of steps: plain arrays} of some of its states"""
+
+    def __init__(self, sim, misfit, wrt, until, every):
+        self.misfit, self.until, self.every, self.steps, self.kept = misfit, until, every, [], {}
+        self.given, self.wrt = sim, checked(sim, wrt)
+        self.names = {name: own_names(sim.law)[name] for name in self.wrt if name != "initial"}
+        for name, own in self.names.items():
+            if self.wrt[name] is True:
+                value = sim.law.parameters[own]
+                self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
+        known, space = {}, sim.method.space(sim.problem)
+        self.base = {name: ByElement(space, *base_of(sim, own), known) for name, own in self.names.items()}
+        self.sim = self.changed({})
+
+    def changed(self, more):
+        """The simulation with parameters that are larger by {name: (element,)}."""
+        law = copy.copy(self.given.law)
+        law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
+                                           for name, base in self.base.items()}
+        return self.given.replace(law=law)
+
+    def gradient(self):
+        """Run forwards and backwards."""
+        dataset = self.forward()
+        value, given = self.by_data(dataset)
+        return Gradient(self, value, dataset, self.backward(dataset, given))
+
+    def forward(self):
+        """The dataset of a run of which some states are kept."""
+        start, stride = self.sim.project(), 1
+
+        def keep(state):
+            nonlocal stride
+            self.steps.append((state.t, state.dt))
+            if state.step % stride == 0:
+                self.kept[state.step] = state.q
+                if len(self.kept) > max(KEPT, 2 * stride):
+                    stride *= 2
+                    self.kept = {step: q for step, q in self.kept.items() if step % stride == 0}
+        dataset = self.sim.run(self.until, self.every, callback=keep)
+        self.kept[0] = start
+        return dataset
+
+    def by_data(self, dataset):
+        """(J, {name of a variable: derivatives by its values}) of a dataset."""
+        leaves = {name: Tracked(np.asarray(data.values)) for name, data in dataset.data_vars.items() if data.dtype.kind in "fc"}
+        followed = dataset.assign({name: (dataset[name].dims, leaf, dataset[name].attrs) for name, leaf in leaves.items()})
+        found = self.misfit(followed)
+        found = found.data if isinstance(found, xr.DataArray) else found
+        if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
+            what = f"has the shape {found.shape}" if isinstance(found, Tracked) else f"is {found!r}, which does not depend on the run"
+            raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
+        return float(found.value), dict(zip(leaves, adjoints(found, list(leaves.values()))))
+
+    def backward(self, dataset, given):
+        """{name: derivatives}, from those by the data."""
+        operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
+        steps, last = ReverseSteps(operator, tuple(self.names.values())), len(self.steps)
+        records = ReverseRecords(operator, self.sim.record, times, given)
+        found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}
+        snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(dataset["time"].values)}
+        everywhere = np.arange(operator.mesh.cell_count)
+
+        def look(step, arrays):
+            records.add(step, arrays, found)
+            if step in snapshots:
+                q = np.stack([given[name][snapshots[step]].T for name in operator.law.variables])
+                records.sight.add(everywhere, q, found)
+        for first in sorted(self.kept, reverse=True):
+            states, state = [], operator.state(self.kept[first])
+            for step in range(first, last):
+                states.append(operator.plain(state))
+                if step + 1 < last or last == len(self.steps):
+                    state = operator.advance(state, times[step], self.steps[step][1])
+            if last == len(self.steps) and not (states and first == last):
+                look(last, steps.arrays(state))
+            for step in reversed(range(first, last)):
+                state = operator.state(states.pop())
+                arrays = steps.arrays(state)
+                for prefix, values in steps.step(state, times[step], self.steps[step][1], found).items():
+                    found[prefix] = values
+                look(step, arrays)
+            last = first
+        return {name: self.of_initial(found, steps) if name == "initial" else
+                self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
+
+    def of_parameter(self, name, values):
+        """The derivatives by a parameter, from those by each element's number."""
+        mesh, attrs = self.given.mesh, {"long_name": f"derivative by {name}"}
+        if self.wrt[name] == "number":
+            return xr.DataArray(values.sum(), attrs=attrs, name=name)
+        if self.wrt[name] == "region":
+            regions = regions_of(self.given, self.names[name])
+            return xr.DataArray([values[mesh.regions[region]].sum() for region in regions], {"region": list(regions)}, "region",
+                                name, attrs)
+        places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
+        return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
+
+    def of_initial(self, found, steps):
+        """The derivatives by the initial values at the nodes."""
+        operator, parts = self.sim.operator, {}
+        for prefix, (name, each, _) in steps.sets.items():
+            q = found[prefix].copy()
+            if each.tables.modal:          # by the values at the nodes, N of modes
+                matrix = np.linalg.inv(each.tables.reference.nodal)
+                q = matrix @ (matrix.T @ q)
+            parts[name] = q
+        self.initial = found[""] if "" in found else None          # by the state itself
+        dataset = self.sim.dataset(parts[None] if None in parts else operator.merged(parts))
+        return dataset.isel(time=0, drop=True)
+
+    # Whether it is right.
+
+    def taylor_test(self, gradient, step, random):
+        """See `Gradient.check`."""
+        slope, directions, start = 0.0, {}, None
+        for name in self.wrt:
+            found = getattr(gradient, name)
+            if name == "initial":
+                q = self.kept[0]
+                start = size_of(q) * random.uniform(-1, 1, q.shape)
+                slope += float(np.sum(self.initial * start))
+                continue
+            direction = size_of(self.base[name].values) * random.uniform(-1, 1, found.shape)
+            slope += float(np.sum(found.values * direction))
+            directions[name] = self.spread(name, direction)
+        lengths = step / 2.0 ** np.arange(5)
+        values = np.array([self.value({name: h * d for name, d in directions.items()}, None if start is None else h * start)
+                           for h in lengths])
+        difference, remainder = np.abs(values - gradient.value), np.abs(values - gradient.value - lengths * slope)
+        order = np.append(np.nan, np.log2(remainder[:-1] / np.maximum(remainder[1:], 1e-300)))
+        return xr.Dataset({"difference": ("h", difference), "remainder": ("h", remainder), "order": ("h", order)}, {"h": lengths})
+
+    def spread(self, name, values):
+        """Numbers of a parameter, as of its derivatives, on the elements."""
+        if self.wrt[name] == "region":
+            found = np.zeros(self.given.mesh.cell_count)
+            for region, value in zip(regions_of(self.given, self.names[name]), values):
+                found[self.given.mesh.regions[region]] += value
+            return found
+        return np.broadcast_to(values, self.given.mesh.cell_count)
+
+    def value(self, parameters, start):
+        """J of a run with the same steps, with parameters larger by {name: (element,)} and an initial state by an array."""
+        sim = self.changed(parameters)
+        sim.lengths = [dt for _, dt in self.steps]
+        if start is not None:
+            sim.start = self.kept[0] + start
+        return float(self.misfit(sim.run(self.until, self.every)))
+
+
+def checked(sim, wrt):
+    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none."""
+    wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
+    allowed = ("initial", *own_names(sim.law))
+    for name, kind in wrt.items():
+        choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by")
+        if kind is not True and (name == "initial" or kind not in KINDS):
+            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give "
+                             + ("True" if name == "initial" else f"True, {', '.join(map(repr, KINDS))}"))
+    if not wrt:
+        raise ValueError(f"wrt={wrt!r} asks for nothing; give at least one of: {', '.join(allowed)}")
+    return wrt
+
+
+def own_names(law):
+    """{what the law's constructor calls a parameter: its own name}."""
+    return {argument(law, name): name for name in law.parameters}
+
+
+def base_of(sim, own):
+    """(numbers of the elements, what is added to them) of a parameter."""
+    value, count = sim.law.parameters[own], sim.mesh.cell_count
+    if callable(value):
+        return np.zeros(count), value
+    values = np.zeros(count)
+    for region, number in value.items() if isinstance(value, dict) else [(None, value)]:
+        values[slice(None) if region is None else sim.mesh.regions[region]] = number
+    return values, 0.0
+
+
+def regions_of(sim, own):
+    """The regions of a parameter that is given by region, else those of the mesh."""
+    value = sim.law.parameters[own]
+    return list(value) if isinstance(value, dict) else list(sim.mesh.regions)
+
+
+def size_of(values):
+    """The largest absolute value; 1 where all are 0."""
+    return float(np.abs(values).max()) or 1.0
