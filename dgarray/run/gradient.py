@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KINDS = ("number", "region", "element")          # of derivatives by a parameter
+BESIDE = ("_time_span", "_largest", "_areas")          # of records of transforms, which have no derivatives
 KEPT = 8          # states of a run that are kept at least, before every other one is let go
 
 
@@ -103,47 +104,61 @@ class Derivatives:
         return dataset
 
     def by_data(self, dataset):
-        """(J, {name of a variable: derivatives by its values}) of a dataset."""
-        leaves = {name: Tracked(np.asarray(data.values)) for name, data in dataset.data_vars.items() if data.dtype.kind in "fc"}
-        followed = dataset.assign({name: (dataset[name].dims, leaf, dataset[name].attrs) for name, leaf in leaves.items()})
+        """(J, {zone: {name of a variable: derivatives by its values}}) of a dataset, or of a tree of zones."""
+        pieces = zones_of(dataset)
+        leaves = {zone: {name: Tracked(np.asarray(data.values)) for name, data in ds.data_vars.items()
+                         if data.dtype.kind in "fc" and not str(name).endswith(BESIDE)} for zone, ds in pieces.items()}
+        pieces = {zone: ds.assign({name: (ds[name].dims, leaf, ds[name].attrs) for name, leaf in leaves[zone].items()})
+                  for zone, ds in pieces.items()}
+        followed = pieces[None] if None in pieces else xr.DataTree.from_dict({str(zone): ds for zone, ds in pieces.items()})
         found = self.misfit(followed)
         found = found.data if isinstance(found, xr.DataArray) else found
         if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
             what = f"has the shape {found.shape}" if isinstance(found, Tracked) else f"is {found!r}, which does not depend on the run"
             raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
-        return float(found.value), dict(zip(leaves, adjoints(found, list(leaves.values()))))
+        return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
         steps, last = ReverseSteps(operator, tuple(self.names.values())), len(self.steps)
-        records = ReverseRecords(operator, self.sim.record, times, given)
+        records = ReverseRecords(operator, self.sim.record, times, {
+            name: each for own in given.values() for name, each in own.items()})
         found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}
-        snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(dataset["time"].values)}
-        everywhere = np.arange(operator.mesh.cell_count)
+        times_kept = next(iter(zones_of(dataset).values()))["time"].values
+        snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
+        zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
 
         def look(step, arrays):
             records.add(step, arrays, found)
             if step in snapshots:
-                q = np.stack([given[name][snapshots[step]].T for name in operator.law.variables])
-                records.sight.add(everywhere, q, found)
-        for first in sorted(self.kept, reverse=True):
-            states, state = [], operator.state(self.kept[first])
-            for step in range(first, last):
-                states.append(operator.plain(state))
-                if step + 1 < last or last == len(self.steps):
-                    state = operator.advance(state, times[step], self.steps[step][1])
-            if last == len(self.steps) and not (states and first == last):
-                look(last, steps.arrays(state))
+                for zone, cells in zones.items():
+                    own = given[None if zone is None else str(zone)]
+                    q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
+                    records.sight.add(cells, q, found, own=True)
+        look(last, self.ahead(operator, steps, last)[-1])
+        for first in sorted(self.kept.keys() - {last}, reverse=True):
+            states = self.ahead(operator, steps, last - 1, first)
             for step in reversed(range(first, last)):
-                state = operator.state(states.pop())
-                arrays = steps.arrays(state)
+                state = states.pop()
                 for prefix, values in steps.step(state, times[step], self.steps[step][1], found).items():
                     found[prefix] = values
-                look(step, arrays)
+                look(step, state)
             last = first
         return {name: self.of_initial(found, steps) if name == "initial" else
                 self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
+
+    def ahead(self, operator, steps, last, first=None):
+        """The states after each step from `first` to `last`, computed again from one that was kept, by default the nearest; as of
+        `ReverseSteps`."""
+        first = max(step for step in self.kept if step <= last) if first is None else first
+        state, found = operator.state(self.kept[first]), []
+        for step in range(first, last + 1):
+            found.append(steps.arrays(state))
+            if step < last:
+                t = self.steps[step - 1][0] if step else 0.0
+                state = operator.advance(state, t, self.steps[step][1])
+        return found
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
@@ -208,6 +223,13 @@ class Derivatives:
         if start is not None:
             sim.start = self.kept[0] + start
         return float(self.misfit(sim.run(self.until, self.every)))
+
+
+def zones_of(dataset):
+    """{zone: dataset} of a tree, {None: dataset} of a dataset."""
+    if isinstance(dataset, xr.Dataset):
+        return {None: dataset}
+    return {name: node.to_dataset() for name, node in dataset.children.items()}
 
 
 def checked(sim, wrt):

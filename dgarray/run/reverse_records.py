@@ -63,7 +63,7 @@ class Sight:
             self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
             matrix = np.eye(len(each.tables.cell.nodes)) if name is None else operator.to_highest[name]
             nodal = each.tables.reference.nodal if each.tables.modal else np.eye(each.shape[1])
-            self.parts.append((prefix, each.tables.moving, matrix @ nodal))
+            self.parts.append((prefix, each.tables.moving, matrix @ nodal, nodal))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
@@ -74,9 +74,9 @@ class Sight:
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
-        elements, rows = np.asarray(elements), max(len(matrix) for _, _, matrix in self.parts)
+        elements, rows = np.asarray(elements), max(len(matrix) for _, _, matrix, _ in self.parts)
         values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
-        for i, (prefix, moving, matrix) in enumerate(self.parts):
+        for i, (prefix, moving, matrix, _) in enumerate(self.parts):
             inside = self.set_of[elements] == i
             values[:, :len(matrix), inside] = matrix @ state[prefix][:moving, :, self.number[elements[inside]]]
         self.looked.append((elements, Tracked(values)))
@@ -91,9 +91,11 @@ class Sight:
             self.add(elements, np.nan_to_num(given), found)
         self.looked.clear()
 
-    def add(self, elements, given, found):
-        """Add derivatives (variable, node, element of `elements`) by values at nodes to {prefix: array}."""
-        for i, (prefix, moving, matrix) in enumerate(self.parts):
+    def add(self, elements, given, found, own=False):
+        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, to {prefix: array};
+        own: at the nodes of each set's own order."""
+        for i, (prefix, moving, *matrices) in enumerate(self.parts):
+            matrix = matrices[own]
             inside = self.set_of[elements] == i
             found[prefix][:moving, :, self.number[elements[inside]]] += matrix.T @ given[:, :len(matrix), inside]
 

@@ -34,6 +34,11 @@ class ReverseSteps:
         return {prefix: np.array(each.host(state if name is None else state[name]), float)
                 for prefix, (name, each, _) in self.sets.items()}
 
+    def state(self, arrays):
+        """The state of the operator with these arrays."""
+        found = {name: each.state(arrays[prefix]) for prefix, (name, each, _) in self.sets.items()}
+        return found[None] if None in found else found
+
     def program(self, name, *options):
         """(the adjoint of a program, as an interpreter; {name of a constant: (parameter, the element of each entry)})."""
         if (name, *options) not in self.programs:
@@ -55,12 +60,10 @@ class ReverseSteps:
                         found[name] = parameter, cells[np.asarray(value.held()).astype(int)].ravel()
         return found
 
-    def step(self, state, t, dt, adjoints):
-        """The adjoints before a step of those after it.
-
-        state   of the operator before the step; it is changed"""
-        rows, inputs = self.operator.stepper.stages, [self.arrays(state)]
-        inputs += [self.arrays(new) for _, new in self.operator.stages(state, t, dt)][:-1]
+    def step(self, arrays, t, dt, adjoints):
+        """The adjoints of the state `arrays` before a step from those after it."""
+        rows, inputs = self.operator.stepper.stages, [arrays]
+        inputs += [self.arrays(new) for _, new in self.operator.stages(self.state(arrays), t, dt)][:-1]
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             adjoints = self.pulled("q", inputs[-1], adjoints, {}, "filtered")["q"]
         at_start, k = dict.fromkeys(adjoints, 0.0), {}
