@@ -75,8 +75,9 @@ class Derivatives:
         self.sim = self.changed({})
 
     def changed(self, more):
-        """The simulation with parameters that are larger by {name: (element,)}."""
+        """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
         law = copy.copy(self.given.law)
+        law.of_layers = self.given.law
         law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
                                            for name, base in self.base.items()}
         return self.given.replace(law=law)
@@ -181,7 +182,8 @@ class Derivatives:
                 matrix = np.linalg.inv(each.tables.reference.nodal)
                 q = matrix @ (matrix.T @ q)
             parts[name] = q
-        self.initial = found[""] if "" in found else None          # by the state itself
+        by_set = {name: found[prefix] for prefix, (name, _, _) in steps.sets.items()}
+        self.initial = by_set[None] if None in by_set else operator.merged(by_set)          # by the state itself
         dataset = self.sim.dataset(parts[None] if None in parts else operator.merged(parts))
         return dataset.isel(time=0, drop=True)
 
@@ -193,16 +195,15 @@ class Derivatives:
         for name in self.wrt:
             found = getattr(gradient, name)
             if name == "initial":
-                q = self.kept[0]
-                start = size_of(q) * random.uniform(-1, 1, q.shape)
-                slope += float(np.sum(self.initial * start))
+                start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.kept[0]).items()}
+                slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
                 continue
             direction = size_of(self.base[name].values) * random.uniform(-1, 1, found.shape)
             slope += float(np.sum(found.values * direction))
             directions[name] = self.spread(name, direction)
         lengths = step / 2.0 ** np.arange(5)
-        values = np.array([self.value({name: h * d for name, d in directions.items()}, None if start is None else h * start)
-                           for h in lengths])
+        values = np.array([self.value({name: h * d for name, d in directions.items()},
+                                      {} if start is None else {key: h * d for key, d in start.items()}) for h in lengths])
         difference, remainder = np.abs(values - gradient.value), np.abs(values - gradient.value - lengths * slope)
         order = np.append(np.nan, np.log2(remainder[:-1] / np.maximum(remainder[1:], 1e-300)))
         return xr.Dataset({"difference": ("h", difference), "remainder": ("h", remainder), "order": ("h", order)}, {"h": lengths})
@@ -217,11 +218,12 @@ class Derivatives:
         return np.broadcast_to(values, self.given.mesh.cell_count)
 
     def value(self, parameters, start):
-        """J of a run with the same steps, with parameters larger by {name: (element,)} and an initial state by an array."""
+        """J of a run with the same steps, with parameters larger by {name: (element,)}, and an initial state by {name: array}."""
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.steps]
-        if start is not None:
-            sim.start = self.kept[0] + start
+        if start:
+            found = {key: q + start[key] for key, q in as_dict(self.kept[0]).items()}
+            sim.start = found if isinstance(self.kept[0], dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
 
 
@@ -266,6 +268,11 @@ def regions_of(sim, own):
     """The regions of a parameter that is given by region, else those of the mesh."""
     value = sim.law.parameters[own]
     return list(value) if isinstance(value, dict) else list(sim.mesh.regions)
+
+
+def as_dict(arrays):
+    """Plain arrays of a state by their names."""
+    return arrays if isinstance(arrays, dict) else {"q": arrays}
 
 
 def size_of(values):

@@ -97,6 +97,8 @@ class Sight:
         for i, (prefix, moving, *matrices) in enumerate(self.parts):
             matrix = matrices[own]
             inside = self.set_of[elements] == i
+            if not inside.any():
+                continue
             found[prefix][:moving, :, self.number[elements[inside]]] += matrix.T @ given[:, :len(matrix), inside]
 
 

@@ -3,13 +3,14 @@ the parameters of the law.
 
 A stage is a program, and so is its adjoint, see `dgarray.program.transpose`. Steps keep the lengths that they had.
 """
+import re
 from contextlib import contextmanager
 
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..methods.stage_update import factors_of, kind_of
-from ..program.transpose import adjoint
+from ..program.transpose import NotDifferentiable, adjoint
 
 PLACES = "volume", "faces", "mass"          # of the values of a medium that varies inside of elements, see `Media`
 
@@ -25,6 +26,7 @@ class ReverseSteps:
 
     def __init__(self, operator, parameters):
         self.operator, self.parameters, self.sets = operator, parameters, sets_of(operator)
+        check(operator.method, [each.tables for _, each, _ in self.sets.values()])
         self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
         self.programs, self.constants = {}, {}
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
@@ -58,7 +60,25 @@ class ReverseSteps:
                     start = f"{prefix}m.{parameter}"
                     if name.startswith(start) and name[len(start):][:1] in ("", " ", ","):
                         found[name] = parameter, cells[np.asarray(value.held()).astype(int)].ravel()
+        for name, value in program.inputs("constant").items():
+            if at_join := re.fullmatch(rf"{re.escape(parameter)}, (left|right|own \d|there \d), join (\d+)", name):
+                place, number = at_join.groups()
+                mortars = self.lists[int(number)]
+                side = {"left": 0, "right": 1}.get(place, int(place[-1]) if place[-1].isdigit() else 0)
+                side = 1 - side if place.startswith("there") else side
+                cells = self.cells_of(mortars.tables[side])[mortars.rows[side][:, 0]]
+                found[name] = parameter, np.broadcast_to(cells, value.shape).ravel()
         return found
+
+    @property
+    def lists(self):
+        """The mortars of all joins."""
+        operator = self.operator
+        return (operator.all_stages if hasattr(operator, "operators") else operator.operations.alone).lists
+
+    def cells_of(self, tables):
+        """Numbers of the elements of a set in the mesh."""
+        return next(cells for _, each, cells in self.sets.values() if each.tables is tables)
 
     def step(self, arrays, t, dt, adjoints):
         """The adjoints of the state `arrays` before a step from those after it."""
@@ -92,6 +112,15 @@ class ReverseSteps:
                 if f"adjoint of {prefix}{what}" in found:
                     result.setdefault(what, {})[prefix] = found[f"adjoint of {prefix}{what}"]
         return result
+
+
+def check(method, all_tables):
+    """Raise NotDifferentiable for what a step does that has no derivative."""
+    for tables in all_tables:
+        options = [name for name in ("limiter", "positivity", "shock_capturing") if getattr(method, name, None)]
+        if tables.limits is not None or options:
+            raise NotDifferentiable(f"{options[0] if options else 'a limiter'} decides by the state what it changes, and has no "
+                                    f"derivative: {method!r}; leave it out, on a mesh that resolves the solution")
 
 
 def sets_of(operator):

@@ -303,6 +303,7 @@ FUNCTIONS = {
     np.fft.rfft: linear(np.fft.rfft, of_rfft), np.fft.fft: linear(np.fft.fft, of_fft),
     np.take: lambda a, indices, axis=None: (a.ravel() if axis is None else a)[
         (slice(None),) * (0 if axis is None else axis % a.ndim) + (indices,)],
+    np.repeat: lambda a, repeats, axis=None: repeated(a, repeats, axis),
     np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: np.size(a.value, axis),
     np.iscomplexobj: lambda a: np.iscomplexobj(a.value), np.result_type: lambda *given: np.result_type(*map(plain, given)),
     np.nan_to_num: lambda a, **options: where(np.isfinite(a.value), a, np.nan_to_num(a.value, **options)),
@@ -311,6 +312,12 @@ FUNCTIONS = {
     np.copy: lambda a, *_, **__: a.copy(), np.any: lambda a, *given, **options: np.any(plain(a), *given, **options),
     np.all: lambda a, *given, **options: np.all(plain(a), *given, **options),
 }
+
+
+def repeated(a, repeats, axis):
+    a = a.ravel() if axis is None else a
+    axis = 0 if axis is None else axis % a.ndim
+    return a[(slice(None),) * axis + (np.repeat(np.arange(a.shape[axis]), repeats),)]
 
 
 def differences(a, axis):

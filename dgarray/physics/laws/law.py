@@ -78,6 +78,7 @@ class Law(Keywords):
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
     tensors      {what the user calls it: its `dgarray.physics.laws.tensors.Tensor`} of parameters that are its components
+    of_layers    the law whose waves absorbing layers are made for, where it is another one
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
@@ -133,6 +134,7 @@ class Law(Keywords):
     sweep_courant: float = 1.0
     damping: Any = None
     family: str | None = None
+    of_layers: Any = None
     laws: dict[str, Any] | None = None
     dispersive: dict[str, Any] = {}
     tensors: dict[str, Any] = {}
