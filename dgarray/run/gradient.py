@@ -205,7 +205,8 @@ class Derivatives:
         values = np.array([self.value({name: h * d for name, d in directions.items()},
                                       {} if start is None else {key: h * d for key, d in start.items()}) for h in lengths])
         difference, remainder = np.abs(values - gradient.value), np.abs(values - gradient.value - lengths * slope)
-        order = np.append(np.nan, np.log2(remainder[:-1] / np.maximum(remainder[1:], 1e-300)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            order = np.append(np.nan, np.log2(remainder[:-1] / remainder[1:]))
         return xr.Dataset({"difference": ("h", difference), "remainder": ("h", remainder), "order": ("h", order)}, {"h": lengths})
 
     def spread(self, name, values):
