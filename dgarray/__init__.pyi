@@ -89,6 +89,7 @@ from .physics.pulses import pulse as pulse
 from .run.decayed import decayed as decayed
 from .run.failure import SolutionError as SolutionError
 from .run.signals import Interrupted as Interrupted
+from .run.gradient import Gradient as Gradient, objective as objective
 from .run.simulation import Simulation as Simulation
 
 __version__: str

@@ -32,12 +32,14 @@ class Adjoint:
     """The operations of a program, and then backwards those of their transposes.
 
     found    {number of a value: arrays whose sum is its adjoint}
+    rows     {number of a value: [(array (row, column), places of its rows among the leading axes)]}: more of them
     listed   {(number of a value, rows): [(places, array)]}: more of them, (component, .., column), that belong to these places
              among so many rows, and the columns, of the value
     active   numbers of the values that depend on those that are wanted"""
 
     def __init__(self, program, wanted):
         self.given, self.trace, self.found, self.listed = program, Trace(), {}, {}
+        self.rows = {}
         self.trace.values, self.trace.operations = list(program.values), list(program.operations)
         self.trace.known = {value.name: self.whole(value) for value in program.values if value.made != "result"}
         self.wanted = [value for value in program.values if value.made in ("input", "constant") and value.name in wanted]
@@ -70,6 +72,11 @@ class Adjoint:
         """The adjoint of a value; None where nothing depends on it."""
         for key in [key for key in self.listed if key[0] == number]:
             self.found.setdefault(number, []).append(self.at_listed(self.given.values[number], key[1], self.listed.pop(key)))
+        if number in self.rows:
+            value, (arrays, places) = self.given.values[number], zip(*self.rows.pop(number))
+            found = arrays[0] if len(arrays) == 1 else join(arrays, 0, "adjoints")
+            lead = value.shape[:-1] if value.domain else value.shape
+            self.found.setdefault(number, []).append(self.at_places(found, np.concatenate(places), prod(lead)).reshape(*lead))
         if number not in self.found:
             return None
         total, *others = self.found[number]
@@ -102,7 +109,7 @@ class Adjoint:
             if read.value in self.active:
                 groups.setdefault((read.value, read.index, len(read.views), read.after), []).append(i)
         for numbers in groups.values():
-            some = adjoints if len(numbers) == len(reads) else taken(adjoints, numbers)
+            some = part_of(adjoints, numbers)
             value, read = self.given.values[reads[numbers[0]].value], reads[numbers[0]]
             lead = value.shape[:-1] if value.domain else value.shape
             places = np.arange(prod(lead)).reshape(lead)
@@ -112,16 +119,22 @@ class Adjoint:
             if read.index is not None:
                 self.give_through_list(value, read, seen, some, width)
                 continue
-            found = self.at_places(some.reshape(seen.size), seen.ravel(), prod(lead))
+            some, seen = some.reshape(seen.size), seen.ravel()
             if value.domain and width != value.shape[-1]:
-                found = self.widened(found, value)
-            self.found.setdefault(value.number, []).append(found.reshape(*lead))
+                found = self.widened(self.at_places(some, seen, prod(lead)), value)
+                self.found.setdefault(value.number, []).append(found.reshape(*lead))
+            elif is_all(seen, prod(lead)):
+                self.found.setdefault(value.number, []).append(some.reshape(*lead))
+            else:
+                self.rows.setdefault(value.number, []).append((some, seen))
 
     def at_places(self, adjoints, places, count):
         """An array (place, column) with the sums of the rows of the adjoints that belong to each place."""
-        if len(places) == count and np.array_equal(places, np.arange(count)):
+        if is_all(places, count):
             return adjoints
         (layers,), several = layers_of([places], count)
+        if several == 1 and len(places) == count:
+            return taken(adjoints, np.argsort(places))
         nothing, total = self.zeros((1, adjoints.shape[-1]), adjoints.domain), None
         padded = join([adjoints, nothing], 0, "adjoints")
         for layer in range(several):
@@ -197,7 +210,7 @@ class Adjoint:
         for i, read in enumerate(reads):
             shapes.setdefault(read.shape, []).append(i)
         for shape, numbers in shapes.items():
-            some = found if len(numbers) == len(names) else taken(found, numbers)
+            some = part_of(found, numbers)
             self.give([reads[i] for i in numbers], self.summed(some, shape, operation))
 
     def arrays(self, given):
@@ -255,6 +268,18 @@ KINDS = {Product: Adjoint.product, Pointwise: Adjoint.pointwise, Put: Adjoint.pu
 def lead_of(read):
     """The leading axes of what is read."""
     return read.shape[:-1] if read.domain else read.shape
+
+
+def is_all(places, count):
+    """Whether places are 0, 1, .., count - 1."""
+    return len(places) == count and np.array_equal(places, np.arange(count))
+
+
+def part_of(array, rows):
+    """Some entries of the first axis, a view where they follow each other."""
+    if rows == list(range(rows[0], rows[-1] + 1)):
+        return array if len(rows) == len(array) else array[rows[0]:rows[-1] + 1]
+    return taken(array, rows)
 
 
 def taken(array, rows):

@@ -72,7 +72,6 @@ class Derivatives:
                 self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
         known, space = {}, sim.method.space(sim.problem)
         self.base = {name: ByElement(space, *base_of(sim, own), known) for name, own in self.names.items()}
-        self.sim = self.changed({})
 
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
@@ -82,8 +81,9 @@ class Derivatives:
                                            for name, base in self.base.items()}
         return self.given.replace(law=law)
 
-    def gradient(self):
-        """Run forwards and backwards."""
+    def gradient(self, more=None):
+        """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
+        self.sim, self.steps, self.kept = self.changed(more or {}), [], {}
         dataset = self.forward()
         value, given = self.by_data(dataset)
         return Gradient(self, value, dataset, self.backward(dataset, given))
@@ -122,7 +122,7 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
-        steps, last = ReverseSteps(operator, tuple(self.names.values())), len(self.steps)
+        steps, last = ReverseSteps(operator, tuple(self.names.values()), len(self.steps)), len(self.steps)
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()})
         found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}
@@ -163,7 +163,8 @@ class Derivatives:
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
-        mesh, attrs = self.given.mesh, {"long_name": f"derivative by {name}"}
+        mesh = self.given.mesh
+        attrs = {"long_name": f"derivative by {name}"}
         if self.wrt[name] == "number":
             return xr.DataArray(values.sum(), attrs=attrs, name=name)
         if self.wrt[name] == "region":
@@ -209,6 +210,11 @@ class Derivatives:
             order = np.append(np.nan, np.log2(remainder[:-1] / remainder[1:]))
         return xr.Dataset({"difference": ("h", difference), "remainder": ("h", remainder), "order": ("h", order)}, {"h": lengths})
 
+    def at_places(self, name, values):
+        """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean."""
+        counts = self.of_parameter(name, np.ones(self.given.mesh.cell_count))
+        return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
+
     def spread(self, name, values):
         """Numbers of a parameter, as of its derivatives, on the elements."""
         if self.wrt[name] == "region":
@@ -226,6 +232,48 @@ class Derivatives:
             found = {key: q + start[key] for key, q in as_dict(self.kept[0]).items()}
             sim.start = found if isinstance(self.kept[0], dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
+
+
+class Objective:
+    """A number of a run as a function of some of its input, with its gradient, as scipy.optimize takes it:
+
+        objective = dgarray.objective(sim, misfit, wrt="sound_speed")
+        found = scipy.optimize.minimize(objective, objective.x0, jac=True, method="L-BFGS-B", bounds=...)
+        objective.named(found.x)["sound_speed"]
+
+    sim, misfit, wrt, until, every   as of `Simulation.gradient`; wrt: of parameters alone
+    x0       the values with which the simulation was made: one number of a parameter, one for each region or each element;
+             of a parameter that is a function of x what is added to it, 0
+    last     the `Gradient` of the last call"""
+
+    def __init__(self, sim: Any, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None):
+        self._problem = problem = Derivatives(sim, misfit, wrt, until, every)
+        if "initial" in problem.wrt:
+            raise ValueError("wrt='initial' is not allowed for an objective; give parameters, and take Simulation.gradient for "
+                             "derivatives by the initial state")
+        self._start = {name: problem.at_places(name, base.values) for name, base in problem.base.items()}
+        self.x0 = np.concatenate([np.ravel(each) for each in self._start.values()])
+        self.last: Gradient | None = None
+
+    def named(self, x: Any) -> dict[str, xr.DataArray]:
+        """{name: values} of a flat array of all parameters."""
+        parts = np.split(np.asarray(x, float), np.cumsum([np.size(each) for each in self._start.values()])[:-1])
+        return {name: each.copy(data=part.reshape(each.shape)) for (name, each), part in zip(self._start.items(), parts)}
+
+    def simulation(self, x: Any) -> Any:
+        """The simulation with these values."""
+        return self._problem.changed(self._more(x))
+
+    def _more(self, x):
+        return {name: self._problem.spread(name, np.asarray(each - self._start[name])) for name, each in self.named(x).items()}
+
+    def __call__(self, x: Any) -> tuple[float, np.ndarray]:
+        """J and its gradient, (value, flat array as x)."""
+        self.last = found = self._problem.gradient(self._more(x))
+        return found.value, np.concatenate([np.ravel(getattr(found, name)) for name in self._start])
+
+
+objective = Objective
 
 
 def zones_of(dataset):
