@@ -49,10 +49,10 @@ class BoundaryIntegral(Recorder):
         inputs = [(part, taker(operator, part.places), integrand.inputs(part)) for part in faces]
 
         def measure(state, t):
-            total = np.zeros(len(integrand.names))
+            total = [0.0] * len(integrand.names)
             for part, take, fixed in inputs:
                 values = integrand(part.shape, q=part.values(take(state)), t=t, **fixed)
-                total += [part.integrate(value) for value in values]
+                total = [sum_so_far + part.integrate(value) for sum_so_far, value in zip(total, values)]
             return total
         return Recording(Series(name, {}, dict.fromkeys(integrand.names, ((), attrs))), self.every, measure)
 
@@ -129,7 +129,7 @@ class _Integrand:
     def __call__(self, shape, **inputs):
         """The components, each as an array of `shape`."""
         for name, value in zip(self.names, components(self.function(**inputs), len(self.names), self.role)):
-            value = np.asarray(value)
+            value = value if hasattr(value, "dtype") else np.asarray(value)
             fits = all(own in (1, size) for own, size in zip(value.shape[::-1], shape[::-1])) and value.ndim <= len(shape)
             if value.dtype.kind not in "fiub" or not fits:
                 raise ValueError(f"{self.role}: component {name} is an array of {value.dtype} with the shape {value.shape}; "

@@ -303,7 +303,7 @@ def viewed(array, views, domain, whole, places):
         if what == "part":
             array = array[tuple(places(each) if isinstance(each, tuple) else each for each in view)]
         elif what == "shape":
-            array = array.reshape(*view, *array.shape[array.ndim - bool(domain):])
+            array = array.reshape((*view, *array.shape[array.ndim - bool(domain):]))
         elif what == "order":
             array = array.transpose(*view, *[len(view)] * bool(domain))
         elif whole:

@@ -41,6 +41,7 @@ from .arguments import (
 )
 from .decayed import decayed, end_of
 from .failure import check_dump
+from .gradient import Derivatives, Gradient
 from .linear_operator import linear_operator
 from .measured_memory import known, measured
 from .memory import check as check_memory
@@ -137,6 +138,7 @@ class Simulation(Keywords):
         self.report: Any = None
         self.call = None          # the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
+        self.lengths, self.start = None, None          # of the steps, and plain arrays of the initial state, where they are given
 
     def __repr__(self):
         laws = "".join(f"  {name:<8} {text}\n" for name, text in self._laws())
@@ -294,6 +296,23 @@ class Simulation(Keywords):
             return result
         finally:
             self._running.release()
+
+    def gradient(self, misfit: Callable, wrt: Any, until: float | Decayed | None = None, every: float | None = None) -> Gradient:
+        """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
+
+            found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})
+            found.value, found.sound_speed
+
+        misfit   function of the dataset that returns J, made from records and snapshots by NumPy's and xarray's functions
+        wrt      {name: kind}, a name alone or several: "initial", or what the law's constructor calls a parameter. The kinds of
+                 a parameter: "number" (by one number that is added everywhere), "region" (in each region), "element" (in each
+                 element); True: as the parameter is given
+        until, every   as of `run`
+        The derivatives are those of the run's own arithmetic, exact to rounding, with the lengths of its steps held: a discrete
+        adjoint, computed backwards in time by the transposed programs of the stages. Between some states that are kept, about
+        twice the root of the number of steps, states are computed again. Raises ValueError for what does not exist, and
+        NotDifferentiable, a ValueError, where a method has no derivative: limiters, positivity, shock capturing."""
+        return Derivatives(self, misfit, wrt, until, every).gradient()
 
     def _check_memory(self, until, every, out):
         """Raise MemoryError where a run in one process does not fit."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class State:
-    """The state of a run at the time t, after so many steps.
+    """The state of a run at the time t, after so many steps, the last one of the length dt.
 
     q          q[variable, node, element] (modal: mode for node; on a grid: coefficient, then node), a plain array of the
                backend's library in the run's dtype, a dict of arrays where a state has several; a copy each time. Set it to
@@ -34,6 +34,10 @@ class State:
     @property
     def step(self) -> int:
         return self._loop.steps
+
+    @property
+    def dt(self) -> float:
+        return self._loop.dt
 
     @property
     def q(self) -> Any:

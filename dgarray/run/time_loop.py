@@ -51,7 +51,8 @@ class TimeLoop:
 
     def start_from_initial(self):
         """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
-        law, first = self.sim.law, self.operator.initial(self.sim.initial)
+        law, start = self.sim.law, self.sim.start
+        first = self.operator.initial(self.sim.initial) if start is None else start
         given = self.operator.not_admitted(self.sim.initial)
         fault = self.fault(first, 0.0)
         if given and "finite" not in fault:          # a limiter may hide what is wrong with what was given
@@ -183,6 +184,9 @@ class TimeLoop:
 
     def _choose_step(self, target):
         """Choose the length of the next step towards the time `target`; returns how many of that length are left."""
+        if self.sim.lengths is not None:
+            self.dt = self.sim.lengths[self.steps]
+            return 1 if self.t + self.dt > target - self.dt / 2 else 2
         try:
             with self.clock("time step"):
                 largest = self.largest_step()

@@ -69,11 +69,11 @@ class MixedSpace:
                 numbers[here] = self.mesh.numbers[places[here]]
             left = left[found.outside]
 
+        back = np.argsort(np.concatenate([*(here for here, _, _ in parts), left]))
+
         def values(q):
-            result = np.full((len(q), len(x)), np.nan)
-            for here, rows, at in parts:
-                result[:, here] = at(q[:, :rows, here])
-            return result
+            nothing = np.full((len(q), len(left)), np.nan)
+            return np.concatenate([*(at(q[:, :rows, here]) for here, rows, at in parts), nothing], axis=1)[:, back]
         coords = {"cell_number": (("point",), numbers, {"long_name": "position among the cells of the mesh file, from 0"})}
         return Evaluation(places, values, block < 0, coords)
 

@@ -149,6 +149,7 @@ def speeds_of_layers(mesh, laws, of_law):
 
 def fastest(law, mesh, cells):
     """The largest wave speed along an axis in some elements; nan where it depends on the state."""
+    law = law.of_layers or law
     numbers = constants(law)
     inputs = {"q": len(law.variables), "n": law.dim, "x": law.dim, "t": None, "m": numbers}
     speed = Pointwise(law.wave_speed, inputs, "wave speed")

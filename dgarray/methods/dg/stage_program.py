@@ -108,7 +108,7 @@ def troubled(forms, dtype, joins=None):
     return sets.program("indicator", {name: {"rough": e.flow.troubled(e)[0]} for name, e in found.items()})
 
 
-def filtered(forms):
+def filtered(forms, joins=None):
     """The program of the filter, outputs "q"."""
     sets = Sets(forms)
     return sets.program("filter", {name: {"q": form.filtered(sets.q[name].first(form.own))}

@@ -80,6 +80,7 @@ class Law(Keywords):
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
     tensors      {what the user calls it: its `dgarray.physics.laws.tensors.Tensor`} of parameters that are its components
+    of_layers    the law whose waves absorbing layers are made for, where it is another one
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
@@ -104,7 +105,7 @@ class Law(Keywords):
     not_negative: tuple[str, ...] = ()
     together = False
     sweep_courant = 1.0
-    capacity = source = internal = fields = given_units = family = laws = NONE
+    capacity = source = internal = fields = given_units = family = laws = of_layers = NONE
     upwind = hllc = roe = hlld = hllc_shock_stable = roe_shock_stable = hlld_shock_stable = ranocha = kennedy_gruber = NONE
     products = product_flux = entropy_variables = from_entropy_variables = internal_energy = energy = damping = NONE
     speeds = signal_speeds = decoupled = positive_speed = momentum = mirrored = admissible = positive_quantities = NONE

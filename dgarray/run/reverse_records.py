@@ -1,0 +1,112 @@
+"""Recorders backwards: from the derivatives of a number by what was recorded those by the states that were looked at."""
+import numpy as np
+
+from ..analysis.fourier import Transform, window_value
+from ..support.reverse_mode import Tracked, adjoints
+from .reverse_steps import sets_of
+
+
+class ReverseRecords:
+    """The adjoint of the recorders of a run.
+
+    operator   of the run;  record: {name: recorder};  times: of the states of the run, the first one's, too
+    given      {name of a variable of the dataset: derivatives by it} of records"""
+
+    def __init__(self, operator, record, times, given):
+        self.sight, self.times = Sight(operator), np.array(times)
+        self.recordings = {}
+        for name, recorder in record.items():
+            recording = recorder.attach(name, self.sight)
+            own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
+            if any(each is not None and np.any(each) for each in own):
+                self.recordings[name] = recording, self.rows(recording, own)
+
+    def rows(self, recording, given):
+        """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
+        if not isinstance(recording, Transform):
+            return lambda number: [None if each is None else each[number] for each in given]
+        taken = np.flatnonzero(np.arange(len(self.times)) % recording.every == 0)
+        t = self.times[taken]
+        used = np.flatnonzero(t >= recording.recorder.start)
+        around = np.concatenate([t[used][:1], t[used], t[used][-1:]])
+        weights = np.zeros(len(t))
+        weights[used] = (around[2:] - around[:-2]) / 2
+        if recording.recorder.window is not None:
+            weights[used] *= [window_value(recording.recorder.window, time) for time in t[used]]
+        phases = weights[:, None] * np.exp(2j * np.pi * t[:, None] * recording.frequencies)
+        fields = given[:recording.shape[0]]          # without time_span and sizes, which are no numbers of the state
+        return lambda number: [None if each is None or not weights[number] else
+                               np.real(np.tensordot(phases[number], each, 1)) for each in fields]
+
+    def add(self, step, arrays, found):
+        """Add what the records of the state after so many steps give to its adjoints, {prefix: array}."""
+        for recording, rows in self.recordings.values():
+            if step % recording.every:
+                continue
+            given = rows(step // recording.every)
+            if all(each is None or not np.any(each) for each in given):
+                continue
+            values = recording.measure(arrays, float(self.times[step]))
+            total = sum(((value * each).sum() for value, each in zip(values, given) if each is not None), Tracked(0.0))
+            self.sight.give_back(total, found)
+
+
+class Sight:
+    """An operator as recorders see it, whose states are {prefix: (variable, row, element)} on the host, and which remembers what
+    was looked at, so that derivatives find back."""
+
+    def __init__(self, operator):
+        self.operator, self.looked, count = operator, [], operator.mesh.cell_count
+        self.set_of, self.number = np.empty(count, int), np.empty(count, int)
+        self.parts = []
+        for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
+            self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
+            matrix = operator.to_highest[name]
+            nodal = each.tables.reference.nodal if each.tables.modal else np.eye(each.shape[1])
+            self.parts.append((prefix, each.tables.moving, matrix @ nodal, nodal))
+
+    def __getattr__(self, name):
+        return getattr(self.operator, name)
+
+    @property
+    def here(self):
+        return self
+
+    def take(self, state, elements):
+        """Values at the nodes of some elements, as `Operator.take`."""
+        elements, rows = np.asarray(elements), max(len(matrix) for _, _, matrix, _ in self.parts)
+        values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
+        for i, (prefix, moving, matrix, _) in enumerate(self.parts):
+            inside = self.set_of[elements] == i
+            values[:, :len(matrix), inside] = matrix @ state[prefix][:moving, :, self.number[elements[inside]]]
+        self.looked.append((elements, Tracked(values)))
+        return self.looked[-1][1]
+
+    def fetch(self, state):
+        return Ready(self.take(state, np.arange(len(self.set_of))))
+
+    def give_back(self, total, found):
+        """Add the derivatives of a number by what was looked at to {prefix: array}."""
+        for (elements, values), given in zip(self.looked, adjoints(total, [values for _, values in self.looked])):
+            self.add(elements, np.nan_to_num(given), found)
+        self.looked.clear()
+
+    def add(self, elements, given, found, own=False):
+        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, to {prefix: array};
+        own: at the nodes of each set's own order."""
+        for i, (prefix, moving, *matrices) in enumerate(self.parts):
+            matrix = matrices[own]
+            inside = self.set_of[elements] == i
+            if not inside.any():
+                continue
+            found[prefix][:moving, :, self.number[elements[inside]]] += matrix.T @ given[:, :len(matrix), inside]
+
+
+class Ready:
+    """A result that is there already."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def result(self):
+        return self.value

@@ -1,0 +1,351 @@
+"""Arrays that remember how they were made: the derivatives of a number by what it was computed from, in reverse mode.
+
+    p = Tracked(values)
+    J = ((p - data) ** 2).sum()
+    adjoints(J, [p])          # [dJ/dp]
+
+NumPy's functions of them are NumPy's own, by its protocols (NEP 13, NEP 18), so xarray holds them, too. Adjoints b of complex
+numbers z are such that dJ = Re(sum conj(b) dz).  Griewank & Walther 2008, chapter 3.
+"""
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+
+from ..physics.pullback import ADJOINTS, of_power
+
+SUPPORTED = ("+ - * / **, @, comparisons, sqrt, exp, log, sin, cos, tan, tanh, arctan2, abs, square, real, imag, conj, minimum, "
+             "maximum, where, sum, mean, dot, einsum, tensordot, concatenate, stack, reshape, transpose, indices, np.fft.fft, rfft")
+EQUAL = {np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x, np.positive: lambda x: x, np.float_power: lambda x, k: x ** k,
+         np.hypot: lambda x, y: (x * x + y * y) ** 0.5, np.expm1: lambda x: np.exp(x) - 1, np.log1p: lambda x: np.log(1 + x),
+         np.log10: lambda x: np.log(x) / np.log(10), np.sinh: lambda x: (np.exp(x) - np.exp(-x)) / 2,
+         np.cosh: lambda x: (np.exp(x) + np.exp(-x)) / 2}
+PLAIN = {np.isnan, np.isfinite, np.isinf, np.sign, np.signbit, np.less, np.less_equal, np.greater, np.greater_equal, np.equal,
+         np.not_equal, np.floor, np.ceil, np.rint, np.floor_divide, np.logical_not}          # that have no derivative, or it is 0
+
+
+class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose numbers somebody wants derivatives by, or that was computed from such arrays.
+
+    value   the array;  parents: [(a `Tracked`, function from the adjoint of this array to that of the other one)]"""
+
+    __array_priority__ = 100
+
+    def __init__(self, value: Any, parents: Any = ()):
+        self.value, self.parents = np.asarray(value), parents
+
+    def __repr__(self):
+        return f"Tracked({self.value!r})"
+
+    shape = property(lambda self: self.value.shape)
+    dtype = property(lambda self: self.value.dtype)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    nbytes = property(lambda self: self.value.nbytes)
+    T = property(lambda self: self.transpose())
+    real = property(lambda self: np.real(self))
+    imag = property(lambda self: np.imag(self))
+
+    def __len__(self):
+        return len(self.value)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, *arguments, **options):
+        raise TypeError("an array whose derivatives are asked for goes into a function that needs plain numbers; use NumPy's "
+                        f"own functions: {SUPPORTED}")
+
+    def __bool__(self):
+        return bool(self.value)
+
+    __float__ = __int__ = __complex__ = lambda self, *_: self.__array__()
+
+    def __getitem__(self, index):
+        index = tuple(map(plain, index)) if isinstance(index, tuple) else plain(index)
+
+        def back(b):
+            found = np.zeros(self.shape, b.dtype)
+            np.add.at(found, index, b)
+            return found
+        return Tracked(self.value[index], [(self, back)])
+
+    def astype(self, dtype, *arguments, **options):
+        if np.dtype(dtype).kind not in "fc":
+            self.__array__()
+        return Tracked(self.value.astype(dtype), [(self, lambda b: b)])
+
+    def copy(self, *arguments):
+        return Tracked(self.value, [(self, lambda b: b)])
+
+    def reshape(self, *shape, **options):
+        shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape
+        return Tracked(self.value.reshape(shape), [(self, lambda b: b.reshape(self.shape))])
+
+    def ravel(self):
+        return self.reshape(-1)
+
+    def transpose(self, *axes):
+        axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        axes = tuple(range(self.ndim))[::-1] if not axes or axes[0] is None else tuple(axes)
+        return Tracked(self.value.transpose(axes), [(self, lambda b: b.transpose(np.argsort(axes)))])
+
+    def sum(self, axis=None, dtype=None, out=None, keepdims=False, **options):
+        return total(self, axis, keepdims)
+
+    def mean(self, axis=None, dtype=None, out=None, keepdims=False, **options):
+        found = total(self, axis, keepdims)
+        return found * (max(found.size, 1) / self.size)
+
+    def conj(self):
+        return np.conj(self)
+
+    conjugate = conj
+
+    def __array_ufunc__(self, ufunc, method, *given, out=None, **options):
+        if method == "reduce" and ufunc is np.add:
+            return total(given[0], options.get("axis", 0), options.get("keepdims", False))
+        if method != "__call__" or out is not None or options.keys() - {"casting", "dtype", "order", "subok"}:
+            raise TypeError(f"np.{ufunc.__name__} as it is used here has no derivative; supported are {SUPPORTED}")
+        if ufunc in PLAIN:
+            return ufunc(*map(plain, given))
+        if ufunc in EQUAL:
+            return EQUAL[ufunc](*given)
+        if ufunc is np.matmul:
+            return product_of(*given)
+        return pointwise(ufunc, given)
+
+    def __array_function__(self, function, types, given, options):
+        if function not in FUNCTIONS:
+            raise TypeError(f"{function.__module__}.{function.__name__} has no derivative here; supported are {SUPPORTED}")
+        return FUNCTIONS[function](*given, **options)
+
+
+def plain(value):
+    """The numbers of an array, tracked or not."""
+    return value.value if isinstance(value, Tracked) else value
+
+
+def tracked(given):
+    """[(number, array)] of those arrays that are tracked."""
+    return [(i, each) for i, each in enumerate(given) if isinstance(each, Tracked)]
+
+
+def pointwise(ufunc, given):
+    """A function at each point, by the adjoints of `dgarray.physics.pullback`."""
+    values = [plain(each) for each in given]
+    name = {"conjugate": "conj"}.get(ufunc.__name__, ufunc.__name__)
+    if name not in (*ADJOINTS, "power", "conj"):
+        raise TypeError(f"np.{ufunc.__name__} has no derivative here; supported are {SUPPORTED}")
+    result = ufunc(*values)
+
+    def back(i, b):
+        if name == "conj":
+            return np.conj(b)
+        if name == "absolute":
+            return b * np.sign(values[0])
+        if name == "power":
+            found = of_power(np.conj(b), result, *values, i == 1)[i]
+        else:
+            found = ADJOINTS[name](np.conj(b), result, *values)[i]
+        return np.conj(np.zeros(np.shape(result)) if found is None else found)
+    return Tracked(result, [(each, lambda b, i=i, each=each: fitted(back(i, b), each.value)) for i, each in tracked(given)])
+
+
+def fitted(b, value):
+    """An adjoint summed over the axes along which its array was repeated, and real where that is."""
+    extra = b.ndim - value.ndim
+    b = b.sum(axis=tuple(range(extra))) if extra else b
+    axes = tuple(i for i, n in enumerate(value.shape) if n == 1 != b.shape[i])
+    b = b.sum(axis=axes, keepdims=True) if axes else b
+    return b if value.dtype.kind == "c" else np.real(b)
+
+
+def total(a, axis=None, keepdims=False):
+    """The sum over axes."""
+    def back(b):
+        if axis is not None and not keepdims:
+            axes = axis if isinstance(axis, tuple) else (axis,)
+            b = np.expand_dims(b, tuple(i % a.ndim for i in axes))
+        return np.broadcast_to(b, a.shape)
+    return Tracked(a.value.sum(axis=axis, keepdims=bool(keepdims)), [(a, back)])
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, **options):
+    return a.mean(axis, keepdims=keepdims)
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, **options):
+    there = ~np.isnan(a.value)
+    return total(where(there, a, 0.0), axis, keepdims) / there.sum(axis=axis, keepdims=bool(keepdims))
+
+
+def linear(function, back):
+    """A linear function of the first argument, with its transpose: a function of the array, the adjoint, and the arguments."""
+    def found(a, *given, **options):
+        return Tracked(function(a.value, *given, **options), [
+            (a, lambda b: fitted(back(a.value, b, *given, **options), a.value))])
+    return found
+
+
+def einsum(subscripts, *given, **options):
+    values = [plain(each) for each in given]
+    if "..." in subscripts:
+        raise TypeError("np.einsum with '...' has no derivative here; name the axes")
+    inside, arrow, result = subscripts.replace(" ", "").partition("->")
+    inputs = inside.split(",")
+    if not arrow:
+        letters = inside.replace(",", "")
+        result = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
+
+    def back(i, b):
+        sizes = dict(zip(inputs[i], values[i].shape))
+        if len(set(inputs[i])) < len(inputs[i]):
+            raise TypeError(f"np.einsum({subscripts!r}) takes a diagonal, and has no derivative here")
+        others = [inputs[k] for k in range(len(inputs)) if k != i]
+        known = set("".join(others) + result)
+        kept = "".join(letter for letter in inputs[i] if letter in known)
+        found = np.einsum(",".join([*others, result]) + "->" + kept,
+                          *(np.conj(v) for k, v in enumerate(values) if k != i), b)
+        shape = [sizes[letter] if letter in known else 1 for letter in inputs[i]]
+        return np.broadcast_to(found.reshape(shape), values[i].shape)
+    return Tracked(np.einsum(subscripts, *values), [
+        (each, lambda b, i=i, each=each: fitted(back(i, b), each.value)) for i, each in tracked(given)])
+
+
+def product_of(a, b):
+    """a @ b: with leading axes of one of them alone repeated."""
+    letters = string.ascii_letters
+    lead = letters[:max(np.ndim(a), np.ndim(b), 2) - 2]
+    of_a = (lead[len(lead) - np.ndim(a) + 2:] + "Y" if np.ndim(a) > 1 else "") + "Z"
+    of_b = (lead[len(lead) - np.ndim(b) + 2:] if np.ndim(b) > 1 else "") + "Z" + ("X" if np.ndim(b) > 1 else "")
+    return einsum(f"{of_a},{of_b}->{lead}{'Y' * (np.ndim(a) > 1)}{'X' * (np.ndim(b) > 1)}", a, b)
+
+
+def tensordot(a, b, axes=2):
+    axes = (list(range(np.ndim(a) - axes, np.ndim(a))), list(range(axes))) if isinstance(axes, int) else axes
+    over = [[each] if isinstance(each, int) else list(each) for each in axes]
+    of_a, of_b = (list(string.ascii_letters[first:first + np.ndim(each)]) for first, each in ((0, a), (26, b)))
+    for i, k in zip(*over):
+        of_b[k % np.ndim(b)] = of_a[i % np.ndim(a)]
+    summed = {of_a[i % np.ndim(a)] for i in over[0]}
+    result = [letter for letter in of_a + of_b if letter not in summed]
+    return einsum(f"{''.join(of_a)},{''.join(of_b)}->{''.join(result)}", a, b)
+
+
+def dot(a, b):
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    return tensordot(a, b, ([np.ndim(a) - 1], [max(np.ndim(b) - 2, 0)]))
+
+
+def concatenate(arrays, axis=0, **options):
+    arrays = list(arrays)
+    ends = np.cumsum([each.shape[axis] for each in arrays])
+
+    def back(i, b):
+        return np.take(b, np.arange(ends[i] - arrays[i].shape[axis], ends[i]), axis)
+    return Tracked(np.concatenate([plain(each) for each in arrays], axis), [
+        (each, lambda b, i=i, each=each: fitted(back(i, b), each.value)) for i, each in tracked(arrays)])
+
+
+def stack(arrays, axis=0, **options):
+    arrays = list(arrays)
+    return Tracked(np.stack([plain(each) for each in arrays], axis), [
+        (each, lambda b, i=i, each=each: fitted(np.take(b, i, axis), each.value)) for i, each in tracked(arrays)])
+
+
+def where(condition, a, b):
+    condition, given = plain(condition), (a, b)
+
+    def back(i, adjoint):
+        return np.where(condition, adjoint, 0) if i == 0 else np.where(condition, 0, adjoint)
+    return Tracked(np.where(condition, plain(a), plain(b)), [
+        (each, lambda adjoint, i=i, each=each: fitted(back(i, adjoint), each.value)) for i, each in tracked(given)])
+
+
+def of_rfft(a, b, n=None, axis=-1, norm=None):
+    """The transpose of np.fft.rfft."""
+    count = a.shape[axis] if n is None else n
+    full = np.zeros((*np.moveaxis(b, axis, -1).shape[:-1], count), complex)
+    full[..., :b.shape[axis]] = np.moveaxis(b, axis, -1)
+    found = np.moveaxis(np.conj(np.fft.fft(np.conj(full), axis=-1, norm=norm)), -1, axis).real
+    return cut_or_padded(found, a.shape[axis], axis)
+
+
+def of_fft(a, b, n=None, axis=-1, norm=None):
+    """The transpose of np.fft.fft."""
+    return cut_or_padded(np.conj(np.fft.fft(np.conj(b), axis=axis, norm=norm)), a.shape[axis], axis)
+
+
+def cut_or_padded(found, count, axis):
+    """The first entries along an axis, with zeros behind them where there are too few."""
+    found = np.moveaxis(found, axis, -1)[..., :count]
+    pad = [(0, 0)] * (found.ndim - 1) + [(0, count - found.shape[-1])]
+    return np.moveaxis(np.pad(found, pad), -1, axis)
+
+
+FUNCTIONS = {
+    np.sum: lambda a, axis=None, dtype=None, out=None, keepdims=False, **_: total(a, axis, keepdims), np.mean: mean,
+    np.nanmean: nanmean, np.nansum: lambda a, axis=None, *_, keepdims=False, **__: total(np.nan_to_num(a), axis, keepdims),
+    np.reshape: lambda a, *shape, **options: a.reshape(*shape, *options.values()),
+    np.ravel: lambda a, *_, **__: a.ravel(), np.transpose: lambda a, axes=None: a.transpose(*([] if axes is None else [axes])),
+    np.moveaxis: linear(np.moveaxis, lambda a, b, source, destination: np.moveaxis(b, destination, source)),
+    np.squeeze: linear(np.squeeze, lambda a, b, axis=None: b.reshape(a.shape)),
+    np.expand_dims: linear(np.expand_dims, lambda a, b, axis: b.reshape(a.shape)),
+    np.broadcast_to: linear(np.broadcast_to, lambda a, b, *_, **__: b),
+    np.cumsum: linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis)),
+    np.diff: lambda a, n=1, axis=-1: differences(a, axis) if n == 1 else np.diff(differences(a, axis), n - 1, axis),
+    np.real: linear(np.real, lambda a, b: b), np.imag: linear(np.imag, lambda a, b: 1j * b), np.einsum: einsum,
+    np.tensordot: tensordot, np.dot: dot, np.concatenate: concatenate, np.stack: stack, np.where: where,
+    np.fft.rfft: linear(np.fft.rfft, of_rfft), np.fft.fft: linear(np.fft.fft, of_fft),
+    np.take: lambda a, indices, axis=None: (a.ravel() if axis is None else a)[
+        (slice(None),) * (0 if axis is None else axis % a.ndim) + (indices,)],
+    np.repeat: lambda a, repeats, axis=None: repeated(a, repeats, axis),
+    np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: np.size(a.value, axis),
+    np.iscomplexobj: lambda a: np.iscomplexobj(a.value), np.result_type: lambda *given: np.result_type(*map(plain, given)),
+    np.nan_to_num: lambda a, **options: where(np.isfinite(a.value), a, np.nan_to_num(a.value, **options)),
+    np.zeros_like: lambda a, *given, **options: np.zeros_like(a.value, *given, **options),
+    np.ones_like: lambda a, *given, **options: np.ones_like(a.value, *given, **options),
+    np.copy: lambda a, *_, **__: a.copy(), np.any: lambda a, *given, **options: np.any(plain(a), *given, **options),
+    np.all: lambda a, *given, **options: np.all(plain(a), *given, **options),
+}
+
+
+def repeated(a, repeats, axis):
+    a = a.ravel() if axis is None else a
+    axis = 0 if axis is None else axis % a.ndim
+    return a[(slice(None),) * axis + (np.repeat(np.arange(a.shape[axis]), repeats),)]
+
+
+def differences(a, axis):
+    """The differences of neighbours along an axis."""
+    last, first = [slice(None)] * a.ndim, [slice(None)] * a.ndim
+    last[axis], first[axis] = slice(1, None), slice(None, -1)
+    return a[tuple(last)] - a[tuple(first)]
+
+
+def adjoints(number: Tracked, of: list[Tracked], adjoint: Any = 1.0) -> list[np.ndarray]:
+    """The derivatives of a number by each of these arrays, of their shapes; or the adjoints that an adjoint of an array gives
+    to them."""
+    order, seen, found = [], set(), {}
+    work = [(number, False)]
+    while work:
+        each, done = work.pop()
+        if done:
+            order.append(each)
+        elif id(each) not in seen:
+            seen.add(id(each))
+            work.append((each, True))
+            work += [(parent, False) for parent, _ in each.parents]
+    found[id(number)] = np.broadcast_to(np.asarray(adjoint, number.dtype), number.shape)
+    for each in reversed(order):
+        own = found.get(id(each))
+        if own is None:
+            continue
+        for parent, back in each.parents:
+            more = back(own)
+            found[id(parent)] = more if id(parent) not in found else found[id(parent)] + more
+    return [found.get(id(each), np.zeros(each.shape)) for each in of]

@@ -1,0 +1,236 @@
+"""Derivatives of a number that a run gives: against runs with changed input, finite differences, and jax."""
+import numpy as np
+import pytest
+import xarray as xr
+
+import dgarray as dg
+from dgarray.backends.arrays import ArrayBackend
+from dgarray.program.transpose import NotDifferentiable, adjoint
+from dgarray.support.reverse_mode import Tracked, adjoints
+
+POINTS = [(0.5, 0.3), (-0.4, -0.2)]
+GAS = dg.Euler(2)
+
+
+def bump(x):
+    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
+
+
+def sound(x):
+    return bump(x), 0 * x[0], 0 * x[0]
+
+
+def light(x):
+    return 0 * x[0], 0 * x[0], bump(x)
+
+
+def gas(x):
+    return GAS.conservative((1 + 0.2 * bump(x), 0.1 + 0 * x[0], 0 * x[0], 1 + 0.2 * bump(x)))
+
+
+def smooth(x):
+    return 1 + 0.3 * np.sin(2 * x[0])
+
+
+def square(shape="triangle", cells=3):
+    return dg.rectangle((-1, -1), (1, 1), cells=cells, shape=shape)
+
+
+def halves():
+    return square().with_regions({"west": np.arange(9), "east": np.arange(9, 18)})
+
+
+def bent(x):
+    return x[0] + 0.1 * np.sin(x[1]), x[1] + 0.1 * np.sin(x[0])
+
+
+def heard(ds):
+    return ((ds.dg.record("mic").p - 0.1) ** 2).sum()
+
+
+def seen(ds):
+    return ((ds.dg.record("mic").Ez - 0.1) ** 2).mean()
+
+
+def thrown(ds):
+    return ((ds.dg.record("mic").rho - 1) ** 2).integrate("time").sum()
+
+
+def spectrum(ds):
+    return (np.abs(ds.dg.record("f").p) ** 2).sum()
+
+
+def through_boundary(ds):
+    record = ds.dg.record("f")
+    return (np.abs(record.p) ** 2 * record.weight).sum()
+
+
+def at_end(ds):
+    return (ds.p.isel(time=-1) ** 2).sum()
+
+
+def power(q, n):
+    return q[0] * (q[1] * n[0] + q[2] * n[1])
+
+
+def flown(ds):
+    return ds.dg.record("P").power.integrate("time")
+
+
+def of_shapes(tree):
+    return sum((ds.p.isel(time=-1) ** 2).sum() for ds in tree.dg.zones.values()) + heard(tree)
+
+
+def with_mic(mesh, law, method, boundary, initial, **options):
+    return dg.Simulation(mesh, law, method, boundary, initial=initial, until=0.25, backend="numpy",
+                         **{"record": {"mic": dg.Points(POINTS)}} | options)
+
+
+WEST_EAST = {"west": 1.0, "east": 2.0}
+PROBLEMS = {
+    "by region": (lambda: with_mic(halves(), dg.Acoustics(2, sound_speed=WEST_EAST, density=WEST_EAST), dg.NodalDG(2), dg.wall, sound),
+                  heard, ["sound_speed", "density"]),
+    "smooth": (lambda: with_mic(square(), dg.Acoustics(2, sound_speed=smooth), dg.NodalDG(2), dg.absorbing, sound),
+               heard, {"sound_speed": "element"}),
+    "light": (lambda: with_mic(square(), dg.Maxwell(2, eps=2.0, sigma=0.3), dg.NodalDG(3), dg.pec, light),
+              seen, {"eps": "element", "sigma": "number", "initial": True}),
+    "modal": (lambda: with_mic(square(), dg.Maxwell(2, eps=2.0), dg.ModalDG(3), dg.pec, light), seen,
+              {"eps": "element", "initial": True}),
+    "tensor": (lambda: with_mic(square("quadrilateral"), dg.Acoustics(2), dg.TensorDG(3), dg.wall, sound), heard,
+               {"sound_speed": "element", "initial": True}),
+    "curved, at the end": (lambda: with_mic(square().mapped(bent, 3), dg.Acoustics(2), dg.NodalDG(3), dg.wall, sound, record=None),
+                           at_end, {"sound_speed": "element"}),
+    "transform at points": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.wall, sound, record={
+        "f": dg.Fourier([0.3, 0.5], points=POINTS, every=2, start=0.05, window=lambda t: 1 + t)}, dt=0.01), spectrum,
+        {"sound_speed": "element"}),
+    "transform on a boundary": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound, record={
+        "f": dg.Fourier([0.3], boundary="left")}), through_boundary, {"sound_speed": "element"}),
+    "power": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound, record={
+        "P": dg.BoundaryIntegral("left", power)}), flown, {"sound_speed": "element", "initial": True}),
+    "layer": (lambda: with_mic(dg.pml(square(), 0.5, cells=1), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound), heard,
+              {"sound_speed": "element"}),
+    "shapes": (lambda: with_mic(square("mixed", 4), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound), of_shapes,
+               {"sound_speed": "element", "initial": True}),
+    "dispersive": (lambda: with_mic(square(), dg.Maxwell(2, eps=1.0 + dg.Drude(plasma=2.0, damping=0.1)), dg.NodalDG(2), dg.pec, light),
+                   seen, "initial"),
+    "gas": (lambda: with_mic(square("quadrilateral"), GAS, dg.TensorDG(2), dg.wall, gas, flux=dg.rusanov), thrown, "initial"),
+    "split gas": (lambda: with_mic(square("quadrilateral"), GAS, dg.TensorDG(2, nodes="lobatto", volume_flux=dg.ranocha), dg.wall, gas),
+                  thrown, "initial"),
+    "hanging": (lambda: with_mic(square("quadrilateral").with_regions({"fine": [0, 1, 2]}).refined("fine"),
+                                 dg.Acoustics(2), dg.TensorDG(2), dg.wall, sound), heard, {"sound_speed": "element", "initial": True}),
+    "filtered": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(3, filter=dg.ExponentialFilter(cutoff=1, order=4)), dg.wall, sound),
+                 heard, {"sound_speed": "number"}),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_remainder_of_the_taylor_series_falls_twice_as_fast(name):
+    problem, misfit, wrt = PROBLEMS[name]
+    found = problem().gradient(misfit, wrt).check()
+    assert np.all(np.abs(found.order[1:4] - 2) < 0.02)
+    assert found.remainder[4] < 0.2 * found.difference[4]
+
+
+def test_derivatives_are_those_of_finite_differences():
+    def run(c):
+        law = dg.Acoustics(2, sound_speed={"west": c[0], "east": c[1]})
+        return with_mic(halves(), law, dg.NodalDG(2), dg.absorbing, sound, dt=0.01)
+    found = run((1.0, 2.0)).gradient(heard, "sound_speed")
+    assert found.value == pytest.approx(float(heard(run((1.0, 2.0)).run())), rel=1e-12)
+    assert list(found.sound_speed.region.values) == ["west", "east"]
+    for i, h in enumerate(np.eye(2) * 1e-4):
+        two, one = ((float(heard(run((1 + k * h[0], 2 + k * h[1])).run())) - float(heard(run((1 - k * h[0], 2 - k * h[1])).run())))
+                    / (2e-4 * k) for k in (2, 1))
+        assert float(found.sound_speed[i]) == pytest.approx((4 * one - two) / 3, rel=1e-7)
+
+
+RECIPES = {
+    "nodal": lambda: with_mic(dg.box((0, 0, 0), (1, 1, 1), cells=1), dg.Maxwell(3, eps=lambda x: 1 + (x[0] > 0.4)), dg.NodalDG(2), dg.pec,
+                              lambda x: (0 * x[0],) * 6, record=None),
+    "smooth": PROBLEMS["smooth"][0], "modal": PROBLEMS["modal"][0], "tensor": PROBLEMS["tensor"][0], "gas": PROBLEMS["gas"][0],
+    "split": PROBLEMS["split gas"][0], "curved": PROBLEMS["curved, at the end"][0], "shapes": PROBLEMS["shapes"][0],
+    "prisms": lambda: with_mic(dg.box((0, 0, 0), (1, 1, 1), cells=1, shape="prism"), dg.Maxwell(3), dg.NodalDG(2), dg.pec,
+                               lambda x: (0 * x[0],) * 6, record=None)}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_adjoint_programs_are_those_of_jax(name):
+    jax = pytest.importorskip("jax")
+    from dgarray.backends.jax import JaxBackend
+
+    operator, random = RECIPES[name]().operator, np.random.default_rng(1)
+    program = operator.program("rhs")
+    wanted = [*program.inputs(), *(each for each in program.inputs("constant") if "m." in each)]
+    transposed = adjoint(program, wanted)
+    around = {False: 0.0, True: np.array([2.0, 0.1, 0.2, 5.0])[:, None, None]}[operator.law is GAS]
+    given = {each: around + 0.1 * random.normal(size=value.shape) for each, value in program.inputs().items()}
+    given |= dict.fromkeys(program.inputs("number"), 0.0)
+    forwards = JaxBackend("float64").interpreter(program, {})
+    names = {value.name: value.number for value in program.values}
+    arrays = dict(forwards.constants) | {names[each]: array for each, array in given.items()}
+    by = {each: arrays.pop(names[each]) for each in wanted}
+    results, back = jax.vjp(lambda by: forwards.compute(arrays | {names[each]: array for each, array in by.items()}), by)
+    bars = {each: random.normal(size=array.shape) for each, array in results.items()}
+    expected, = back(bars)
+    backend = ArrayBackend(np, "float64", "numpy")
+    found = backend.interpreter(transposed, {}).run(given | {f"adjoint of {each}": bar for each, bar in bars.items()})
+    for each in wanted:
+        size = np.abs(expected[each]).max()
+        assert np.abs(found[f"adjoint of {each}"] - expected[each]).max() <= 1e-12 * size
+
+
+DATA = np.random.default_rng(2).normal(size=(7, 3))
+FUNCTIONS = {
+    "sum": lambda a: ((as_xarray(a) - DATA) ** 2).sum(), "mean": lambda a: (as_xarray(a).mean("time") ** 2).sum(),
+    "integral": lambda a: (as_xarray(a) ** 2).integrate("time").sum(),
+    "selection": lambda a: (as_xarray(a).isel(point=1) * np.sin(as_xarray(a).sel(time=3.0))[0]).sum(),
+    "spectrum": lambda a: (np.abs(np.fft.rfft(a, n=12, axis=0)) ** 1.5)[1:3].sum(),
+    "complex": lambda a: np.real(np.fft.fft(np.exp(1j * a) * a, axis=0)[2] ** 2).sum(),
+    "products": lambda a: ((DATA.T @ a) ** 2).sum() + np.einsum("ij,ij->", a, a * DATA) + np.tensordot(DATA.T, a, 1)[0, 1] + np.dot(
+        a[:, 0], a[:, 1]),
+    "functions": lambda a: (np.sqrt(a * a + 1) * np.log(a * a + 2) + np.hypot(a, 2.0) ** 1.7 + np.tanh(a) / (2 + np.cos(a))).sum(),
+    "choices": lambda a: np.where(a > 0, a ** 2, -3 * a).sum() + np.maximum(a, 0.1)[0].sum() + np.minimum(a, DATA[:1]).sum(),
+    "parts": lambda a: (a[np.array([0, 1, 1, 3])] ** 2).sum() + a[2:5, 1].sum() ** 2 + (np.diff(a, axis=0) ** 2).sum(),
+    "joined": lambda a: (np.concatenate([a, 2 * a], 1).T.reshape(-1)[::2] ** 2).sum() + (np.stack([a, a * a])[1].ravel() ** 2).sum()}
+
+
+def as_xarray(a):
+    return xr.DataArray(a, dims=("time", "point"), coords={"time": np.arange(7.0)})
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arrays_that_remember_give_the_derivatives_of_what_was_made_of_them(name):
+    function, random = FUNCTIONS[name], np.random.default_rng(3)
+    a, direction = random.normal(size=(7, 3)), random.normal(size=(7, 3))
+
+    def number(step):
+        return float(np.asarray(function(a + step * direction)))
+    followed = Tracked(a)
+    found = function(followed)
+    slope, = adjoints(getattr(found, "data", found) if isinstance(found, xr.DataArray) else found, [followed])
+    h = 1e-3
+    expected = (8 * (number(h) - number(-h)) - number(2 * h) + number(-2 * h)) / (12 * h)
+    assert np.sum(slope * direction) == pytest.approx(expected, rel=1e-7)
+
+
+def sim_of_sound():
+    return PROBLEMS["tensor"][0]()
+
+
+@pytest.mark.parametrize("misfit, wrt, text", [
+    (heard, {"sound_sped": True}, r"wrt 'sound_sped' does not exist.*derivatives are by: initial, density, sound_speed.*did you mean"),
+    (heard, {"sound_speed": "cell"}, r"'cell'.*True, 'number', 'region', 'element'"),
+    (heard, {}, "asks for nothing"),
+    (lambda ds: ds.dg.record("mic").p, "initial", r"the misfit has the shape \(\d+, 2\); it must be one real number"),
+    (lambda ds: 1.0, "initial", "does not depend on the run"),
+    (lambda ds: np.median(ds.dg.record("mic").p.data), "initial", "numpy.median has no derivative here"),
+    (lambda ds: float(np.asarray(ds.dg.record("mic").p).sum()), "initial", "a function that needs plain numbers")])
+def test_what_cannot_be_differentiated_is_said(misfit, wrt, text):
+    with pytest.raises((ValueError, TypeError), match=text):
+        sim_of_sound().gradient(misfit, wrt)
+
+
+@pytest.mark.parametrize("method", [dg.ModalDG(1, limiter="vertex"), dg.ModalDG(1, positivity=True)])
+def test_limiters_have_no_derivative(method):
+    with pytest.raises(NotDifferentiable, match="decides by the state"):
+        with_mic(square(), GAS, method, dg.wall, gas).gradient(thrown, "initial")
