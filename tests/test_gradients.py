@@ -86,40 +86,51 @@ def with_mic(mesh, law, method, boundary, initial, **options):
                          **{"record": {"mic": dg.Points(POINTS)}} | options)
 
 
+def of_sound(mesh, method, boundary=dg.absorbing, initial=sound, **options):
+    return with_mic(mesh, dg.Acoustics(2), method, boundary, initial, **options)
+
+
+def of_light(method, initial=light, eps=2.0, sigma=0.0):
+    return with_mic(square(), dg.Maxwell(2, eps=eps, sigma=sigma), method, dg.pec, initial)
+
+
+def of_gas(method, **options):
+    return with_mic(square("quadrilateral"), GAS, method, dg.wall, gas, **options)
+
+
+def in_space(shape, eps):
+    return dg.Simulation(dg.box((0, 0, 0), (1, 1, 1), cells=1, shape=shape), dg.Maxwell(3, eps=eps), dg.NodalDG(2), dg.pec,
+                         backend="numpy")
+
+
 WEST_EAST = {"west": 1.0, "east": 2.0}
 PROBLEMS = {
-    "by region": (lambda: with_mic(halves(), dg.Acoustics(2, sound_speed=WEST_EAST, density=WEST_EAST), dg.NodalDG(2), dg.wall, sound),
-                  heard, ["sound_speed", "density"]),
+    "by region": (lambda: with_mic(halves(), dg.Acoustics(2, sound_speed=WEST_EAST, density=WEST_EAST), dg.NodalDG(2), dg.wall,
+                                   sound), heard, ["sound_speed", "density"]),
     "smooth": (lambda: with_mic(square(), dg.Acoustics(2, sound_speed=smooth), dg.NodalDG(2), dg.absorbing, sound),
                heard, {"sound_speed": "element"}),
-    "light": (lambda: with_mic(square(), dg.Maxwell(2, eps=2.0, sigma=0.3), dg.NodalDG(3), dg.pec, light),
-              seen, {"eps": "element", "sigma": "number", "initial": True}),
-    "modal": (lambda: with_mic(square(), dg.Maxwell(2, eps=2.0), dg.ModalDG(3), dg.pec, light), seen,
-              {"eps": "element", "initial": True}),
-    "tensor": (lambda: with_mic(square("quadrilateral"), dg.Acoustics(2), dg.TensorDG(3), dg.wall, sound), heard,
+    "light": (lambda: of_light(dg.NodalDG(3), sigma=0.3), seen, {"eps": "element", "sigma": "number", "initial": True}),
+    "modal": (lambda: of_light(dg.ModalDG(3)), seen, {"eps": "element", "initial": True}),
+    "dispersive": (lambda: of_light(dg.NodalDG(2), eps=1.0 + dg.Drude(plasma=2.0, damping=0.1)), seen, "initial"),
+    "tensor": (lambda: of_sound(square("quadrilateral"), dg.TensorDG(3), dg.wall), heard,
                {"sound_speed": "element", "initial": True}),
-    "curved, at the end": (lambda: with_mic(square().mapped(bent, 3), dg.Acoustics(2), dg.NodalDG(3), dg.wall, sound, record=None),
-                           at_end, {"sound_speed": "element"}),
-    "transform at points": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.wall, sound, record={
-        "f": dg.Fourier([0.3, 0.5], points=POINTS, every=2, start=0.05, window=lambda t: 1 + t)}, dt=0.01), spectrum,
+    "curved, at the end": (lambda: of_sound(square().mapped(bent, 3), dg.NodalDG(3), dg.wall, record=None), at_end,
+                           {"sound_speed": "element"}),
+    "transform at points": (lambda: of_sound(square(), dg.NodalDG(2), dg.wall, record={"f": dg.Fourier(
+        [0.3, 0.5], points=POINTS, every=2, start=0.05, window=lambda t: 1 + t)}, dt=0.01), spectrum,
         {"sound_speed": "element"}),
-    "transform on a boundary": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound, record={
-        "f": dg.Fourier([0.3], boundary="left")}), through_boundary, {"sound_speed": "element"}),
-    "power": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound, record={
-        "P": dg.BoundaryIntegral("left", power)}), flown, {"sound_speed": "element", "initial": True}),
-    "layer": (lambda: with_mic(dg.pml(square(), 0.5, cells=1), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound), heard,
-              {"sound_speed": "element"}),
-    "shapes": (lambda: with_mic(square("mixed", 4), dg.Acoustics(2), dg.NodalDG(2), dg.absorbing, sound), of_shapes,
-               {"sound_speed": "element", "initial": True}),
-    "dispersive": (lambda: with_mic(square(), dg.Maxwell(2, eps=1.0 + dg.Drude(plasma=2.0, damping=0.1)), dg.NodalDG(2), dg.pec, light),
-                   seen, "initial"),
-    "gas": (lambda: with_mic(square("quadrilateral"), GAS, dg.TensorDG(2), dg.wall, gas, flux=dg.rusanov), thrown, "initial"),
-    "split gas": (lambda: with_mic(square("quadrilateral"), GAS, dg.TensorDG(2, nodes="lobatto", volume_flux=dg.ranocha), dg.wall, gas),
-                  thrown, "initial"),
-    "hanging": (lambda: with_mic(square("quadrilateral").with_regions({"fine": [0, 1, 2]}).refined("fine"),
-                                 dg.Acoustics(2), dg.TensorDG(2), dg.wall, sound), heard, {"sound_speed": "element", "initial": True}),
-    "filtered": (lambda: with_mic(square(), dg.Acoustics(2), dg.NodalDG(3, filter=dg.ExponentialFilter(cutoff=1, order=4)), dg.wall, sound),
-                 heard, {"sound_speed": "number"}),
+    "transform on a boundary": (lambda: of_sound(square(), dg.NodalDG(2), record={"f": dg.Fourier([0.3], boundary="left")}),
+                                through_boundary, {"sound_speed": "element"}),
+    "power": (lambda: of_sound(square(), dg.NodalDG(2), record={"P": dg.BoundaryIntegral("left", power)}), flown,
+              {"sound_speed": "element", "initial": True}),
+    "layer": (lambda: of_sound(dg.pml(square(), 0.5, cells=1), dg.NodalDG(2)), heard, {"sound_speed": "element"}),
+    "shapes": (lambda: of_sound(square("mixed", 4), dg.NodalDG(2)), of_shapes, {"sound_speed": "element", "initial": True}),
+    "hanging": (lambda: of_sound(square("quadrilateral").with_regions({"fine": [0, 1, 2]}).refined("fine"), dg.TensorDG(2),
+                                 dg.wall), heard, {"sound_speed": "element", "initial": True}),
+    "filtered": (lambda: of_sound(square(), dg.NodalDG(3, filter=dg.ExponentialFilter(cutoff=1, order=4)), dg.wall), heard,
+                 {"sound_speed": "number"}),
+    "gas": (lambda: of_gas(dg.TensorDG(2), flux=dg.rusanov), thrown, "initial"),
+    "split gas": (lambda: of_gas(dg.TensorDG(2, nodes="lobatto", volume_flux=dg.ranocha)), thrown, "initial"),
 }
 
 
@@ -139,18 +150,14 @@ def test_derivatives_are_those_of_finite_differences():
     assert found.value == pytest.approx(float(heard(run((1.0, 2.0)).run())), rel=1e-12)
     assert list(found.sound_speed.region.values) == ["west", "east"]
     for i, h in enumerate(np.eye(2) * 1e-4):
-        two, one = ((float(heard(run((1 + k * h[0], 2 + k * h[1])).run())) - float(heard(run((1 - k * h[0], 2 - k * h[1])).run())))
-                    / (2e-4 * k) for k in (2, 1))
+        values = [float(heard(run((1 + k * h[0], 2 + k * h[1])).run())) for k in (2, 1, -1, -2)]
+        two, one = (values[0] - values[3]) / 4e-4, (values[1] - values[2]) / 2e-4
         assert float(found.sound_speed[i]) == pytest.approx((4 * one - two) / 3, rel=1e-7)
 
 
-RECIPES = {
-    "nodal": lambda: with_mic(dg.box((0, 0, 0), (1, 1, 1), cells=1), dg.Maxwell(3, eps=lambda x: 1 + (x[0] > 0.4)), dg.NodalDG(2), dg.pec,
-                              lambda x: (0 * x[0],) * 6, record=None),
-    "smooth": PROBLEMS["smooth"][0], "modal": PROBLEMS["modal"][0], "tensor": PROBLEMS["tensor"][0], "gas": PROBLEMS["gas"][0],
-    "split": PROBLEMS["split gas"][0], "curved": PROBLEMS["curved, at the end"][0], "shapes": PROBLEMS["shapes"][0],
-    "prisms": lambda: with_mic(dg.box((0, 0, 0), (1, 1, 1), cells=1, shape="prism"), dg.Maxwell(3), dg.NodalDG(2), dg.pec,
-                               lambda x: (0 * x[0],) * 6, record=None)}
+SOME = "smooth", "modal", "tensor", "gas", "split gas", "curved, at the end", "shapes"
+RECIPES = {name: PROBLEMS[name][0] for name in SOME} | {
+    "tetrahedra": lambda: in_space("tetra", lambda x: 1 + (x[0] > 0.4)), "prisms": lambda: in_space("prism", 1.0)}
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -186,12 +193,14 @@ FUNCTIONS = {
     "selection": lambda a: (as_xarray(a).isel(point=1) * np.sin(as_xarray(a).sel(time=3.0))[0]).sum(),
     "spectrum": lambda a: (np.abs(np.fft.rfft(a, n=12, axis=0)) ** 1.5)[1:3].sum(),
     "complex": lambda a: np.real(np.fft.fft(np.exp(1j * a) * a, axis=0)[2] ** 2).sum(),
-    "products": lambda a: ((DATA.T @ a) ** 2).sum() + np.einsum("ij,ij->", a, a * DATA) + np.tensordot(DATA.T, a, 1)[0, 1] + np.dot(
-        a[:, 0], a[:, 1]),
-    "functions": lambda a: (np.sqrt(a * a + 1) * np.log(a * a + 2) + np.hypot(a, 2.0) ** 1.7 + np.tanh(a) / (2 + np.cos(a))).sum(),
+    "products": lambda a: (((DATA.T @ a) ** 2).sum() + np.einsum("ij,ij->", a, a * DATA) + np.tensordot(DATA.T, a, 1)[0, 1]
+                           + np.dot(a[:, 0], a[:, 1])),
+    "functions": lambda a: (np.sqrt(a * a + 1) * np.log(a * a + 2) + np.hypot(a, 2.0) ** 1.7
+                            + np.tanh(a) / (2 + np.cos(a))).sum(),
     "choices": lambda a: np.where(a > 0, a ** 2, -3 * a).sum() + np.maximum(a, 0.1)[0].sum() + np.minimum(a, DATA[:1]).sum(),
     "parts": lambda a: (a[np.array([0, 1, 1, 3])] ** 2).sum() + a[2:5, 1].sum() ** 2 + (np.diff(a, axis=0) ** 2).sum(),
-    "joined": lambda a: (np.concatenate([a, 2 * a], 1).T.reshape(-1)[::2] ** 2).sum() + (np.stack([a, a * a])[1].ravel() ** 2).sum()}
+    "joined": lambda a: ((np.concatenate([a, 2 * a], 1).T.reshape(-1)[::2] ** 2).sum()
+                         + (np.stack([a, a * a])[1].ravel() ** 2).sum())}
 
 
 def as_xarray(a):
@@ -218,7 +227,7 @@ def sim_of_sound():
 
 
 @pytest.mark.parametrize("misfit, wrt, text", [
-    (heard, {"sound_sped": True}, r"wrt 'sound_sped' does not exist.*derivatives are by: initial, density, sound_speed.*did you mean"),
+    (heard, {"sound_sped": True}, "'sound_sped' does not exist.*derivatives are by: initial, density, sound_speed.*did you"),
     (heard, {"sound_speed": "cell"}, r"'cell'.*True, 'number', 'region', 'element'"),
     (heard, {}, "asks for nothing"),
     (lambda ds: ds.dg.record("mic").p, "initial", r"the misfit has the shape \(\d+, 2\); it must be one real number"),

@@ -15,7 +15,6 @@ from ...support.cached_modules import write_module
 TILE = 16           # columns that are done at a time
 LEAST = 256         # columns that are worth a thread
 AT_ONCE = 8         # terms of a sum of products in one line
-MOST = 40           # operations of a pointwise function's loop nest are not unrolled; axes beyond this become tables
 
 
 class CompiledProgram(Interpreter):
@@ -182,7 +181,8 @@ class GroupLoop:
         order = operation.order or range(len(outputs))
         places = np.arange(prod(shape)).reshape(shape)
         for component, output in enumerate(order):
-            lines.append(f"{self.entry(operation.result, self.place(component * prod(shape) + places, axes))} = {outputs[output]}")
+            to = self.entry(operation.result, self.place(component * prod(shape) + places, axes))
+            lines.append(f"{to} = {outputs[output]}")
         self.over(shape, lines)
 
     def put(self, operation):

@@ -1,7 +1,7 @@
 """The adjoint of a program: of numbers J that depend on its outputs the derivatives by its inputs, as a program again.
 
-Each kind of operation has a transpose: a matrix its own; a read through views or an index list a sum over all that read the same
-place; a pointwise function its reverse mode. What nonlinear functions read is computed again from the inputs.
+Each kind of operation has a transpose: a matrix its own; a read through views or an index list a sum over all that read the
+same place; a pointwise function its reverse mode. What nonlinear functions read is computed again from the inputs.
 Griewank & Walther 2008, chapter 3.
 """
 from math import prod
@@ -103,7 +103,7 @@ class Adjoint:
     # What reads give back to the values that they see.
 
     def give(self, reads, adjoints):
-        """Add the adjoints (read, *shape of each read) of reads that have the same shape to those of the values that they see."""
+        """Add the adjoints (read, *shape of a read) of reads that have the same shape to those of the values that they see."""
         groups = {}
         for i, read in enumerate(reads):
             if read.value in self.active:
@@ -183,7 +183,8 @@ class Adjoint:
                 given = self.given.values[matrix]
                 back = self.trace.constant(f"transposed {given.name}", given.shape[::-1], None,
                                            lambda given=given: np.ascontiguousarray(given.held().T))
-                self.give([read], product(back, total, operation.axis, f"adjoint of {operation.term}").reshape(1, *lead_of(read)))
+                found = product(back, total, operation.axis, f"adjoint of {operation.term}")
+                self.give([read], found.reshape(1, *lead_of(read)))
 
     def pointwise(self, operation, total):
         function, names, reads = operation.function, [], []
@@ -205,7 +206,8 @@ class Adjoint:
             zero = self.zeros(total.shape[1:], total.domain)
             adjoints = [zero if i in nothing else each for i, each in enumerate(adjoints)]
         arguments = {argument: self.arrays(given) for argument, given in operation.arguments.items()}
-        found = apply(transposed(function, tuple(names)), f"adjoint of {operation.term}", at=total, adjoint=adjoints, **arguments)
+        found = apply(transposed(function, tuple(names)), f"adjoint of {operation.term}", at=total, adjoint=adjoints,
+                      **arguments)
         shapes = {}
         for i, read in enumerate(reads):
             shapes.setdefault(read.shape, []).append(i)

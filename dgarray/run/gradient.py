@@ -38,7 +38,8 @@ class Gradient:
     def __getattr__(self, name):
         found = self.__dict__.get("_found", {})
         if name not in found:
-            raise AttributeError(f"this gradient has no {name!r}; it has: value, dataset, {', '.join(found)}", name=name, obj=self)
+            raise AttributeError(f"this gradient has no {name!r}; it has: value, dataset, {', '.join(found)}", name=name,
+                                 obj=self)
         return found[name]
 
     def __dir__(self):
@@ -115,7 +116,8 @@ class Derivatives:
         found = self.misfit(followed)
         found = found.data if isinstance(found, xr.DataArray) else found
         if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
-            what = f"has the shape {found.shape}" if isinstance(found, Tracked) else f"is {found!r}, which does not depend on the run"
+            what = (f"has the shape {found.shape}" if isinstance(found, Tracked) else
+                    f"is {found!r}, which does not depend on the run")
             raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
         return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
 
@@ -150,8 +152,8 @@ class Derivatives:
                 self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
 
     def ahead(self, operator, steps, last, first=None):
-        """The states after each step from `first` to `last`, computed again from one that was kept, by default the nearest; as of
-        `ReverseSteps`."""
+        """The states after each step from `first` to `last`, as `ReverseSteps` has them, computed again from one that was
+        kept; first: by default the nearest of these."""
         first = max(step for step in self.kept if step <= last) if first is None else first
         state, found = operator.state(self.kept[first]), []
         for step in range(first, last + 1):
@@ -182,7 +184,8 @@ class Derivatives:
             if each.tables.modal:          # by the values at the nodes, N of modes
                 matrix = np.linalg.inv(each.tables.reference.nodal)
                 parts[name] = matrix @ (matrix.T @ found[prefix])
-        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in steps.sets.items()})          # by the state
+        # By the state itself.
+        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in steps.sets.items()})
         dataset = self.sim.dataset(operator.merged(parts))
         return dataset.isel(time=0, drop=True)
 
@@ -206,7 +209,8 @@ class Derivatives:
         difference, remainder = np.abs(values - gradient.value), np.abs(values - gradient.value - lengths * slope)
         with np.errstate(divide="ignore", invalid="ignore"):
             order = np.append(np.nan, np.log2(remainder[:-1] / remainder[1:]))
-        return xr.Dataset({"difference": ("h", difference), "remainder": ("h", remainder), "order": ("h", order)}, {"h": lengths})
+        found = {"difference": difference, "remainder": remainder, "order": order}
+        return xr.Dataset({name: ("h", each) for name, each in found.items()}, {"h": lengths})
 
     def at_places(self, name, values):
         """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean."""
@@ -223,7 +227,7 @@ class Derivatives:
         return np.broadcast_to(values, self.given.mesh.cell_count)
 
     def value(self, parameters, start):
-        """J of a run with the same steps, with parameters larger by {name: (element,)}, and an initial state by {name: array}."""
+        """J of a run with the same steps, parameters larger by {name: (element,)}, and an initial state by {name: array}."""
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.steps]
         if start:

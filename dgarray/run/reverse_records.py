@@ -52,8 +52,8 @@ class ReverseRecords:
 
 
 class Sight:
-    """An operator as recorders see it, whose states are {prefix: (variable, row, element)} on the host, and which remembers what
-    was looked at, so that derivatives find back."""
+    """An operator as recorders see it, whose states are {prefix: (variable, row, element)} on the host. It remembers what was
+    looked at, so that derivatives find back."""
 
     def __init__(self, operator):
         self.operator, self.looked, count = operator, [], operator.mesh.cell_count
@@ -87,7 +87,8 @@ class Sight:
 
     def give_back(self, total, found):
         """Add the derivatives of a number by what was looked at to {prefix: array}."""
-        for (elements, values), given in zip(self.looked, adjoints(total, [values for _, values in self.looked])):
+        places, arrays = zip(*self.looked)
+        for elements, given in zip(places, adjoints(total, list(arrays))):
             self.add(elements, np.nan_to_num(given), found)
         self.looked.clear()
 

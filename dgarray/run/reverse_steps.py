@@ -21,8 +21,8 @@ PLACES = "volume", "faces", "mass"          # of the values of a medium that var
 class ReverseSteps:
     """The adjoint of the steps of an operator of discontinuous Galerkin.
 
-    States and their adjoints are {prefix: (variable, row, element)}, with the prefix of each element set's names in programs, ""
-    where there is one set.
+    States and their adjoints are {prefix: (variable, row, element)}, with the prefix of each element set's names in programs,
+    "" where there is one set.
 
     operator   whose steps these are;  parameters: names of the law's parameters by which derivatives are asked for
     steps      how many there are
@@ -119,8 +119,8 @@ def check(method, all_tables):
     for tables in all_tables:
         options = [name for name in ("limiter", "positivity", "shock_capturing") if getattr(method, name, None)]
         if tables.limits is not None or options:
-            raise NotDifferentiable(f"{options[0] if options else 'a limiter'} decides by the state what it changes, and has no "
-                                    f"derivative: {method!r}; leave it out, on a mesh that resolves the solution")
+            raise NotDifferentiable(f"{options[0] if options else 'a limiter'} decides by the state what it changes, and has "
+                                    f"no derivative: {method!r}; leave it out, on a mesh that resolves the solution")
 
 
 def sets_of(operator):

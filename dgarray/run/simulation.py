@@ -138,7 +138,7 @@ class Simulation(Keywords):
         self.report: Any = None
         self.call = None          # the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
-        self.lengths, self.start = None, None          # of the steps, and plain arrays of the initial state, where they are given
+        self.lengths, self.start = None, None          # of the steps, and the initial state as plain arrays, where given
 
     def __repr__(self):
         laws = "".join(f"  {name:<8} {text}\n" for name, text in self._laws())
@@ -297,7 +297,7 @@ class Simulation(Keywords):
         finally:
             self._running.release()
 
-    def gradient(self, misfit: Callable, wrt: Any, until: float | Decayed | None = None, every: float | None = None) -> Gradient:
+    def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None) -> Gradient:
         """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
 
             found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})

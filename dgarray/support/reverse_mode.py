@@ -16,14 +16,16 @@ import numpy as np
 
 from ..physics.pullback import ADJOINTS, of_power
 
-SUPPORTED = ("+ - * / **, @, comparisons, sqrt, exp, log, sin, cos, tan, tanh, arctan2, abs, square, real, imag, conj, minimum, "
-             "maximum, where, sum, mean, dot, einsum, tensordot, concatenate, stack, reshape, transpose, indices, np.fft.fft, rfft")
-EQUAL = {np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x, np.positive: lambda x: x, np.float_power: lambda x, k: x ** k,
-         np.hypot: lambda x, y: (x * x + y * y) ** 0.5, np.expm1: lambda x: np.exp(x) - 1, np.log1p: lambda x: np.log(1 + x),
+SUPPORTED = ("+ - * / **, @, comparisons, sqrt, exp, log, sin, cos, tan, tanh, arctan2, abs, square, real, imag, conj, "
+             "minimum, maximum, where, sum, mean, dot, einsum, tensordot, concatenate, stack, reshape, transpose, indices, "
+             "np.fft.fft, np.fft.rfft")
+EQUAL = {np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x, np.positive: lambda x: x,
+         np.float_power: lambda x, k: x ** k, np.hypot: lambda x, y: (x * x + y * y) ** 0.5,
+         np.expm1: lambda x: np.exp(x) - 1, np.log1p: lambda x: np.log(1 + x),
          np.log10: lambda x: np.log(x) / np.log(10), np.sinh: lambda x: (np.exp(x) - np.exp(-x)) / 2,
          np.cosh: lambda x: (np.exp(x) + np.exp(-x)) / 2}
 PLAIN = {np.isnan, np.isfinite, np.isinf, np.sign, np.signbit, np.less, np.less_equal, np.greater, np.greater_equal, np.equal,
-         np.not_equal, np.floor, np.ceil, np.rint, np.floor_divide, np.logical_not}          # that have no derivative, or it is 0
+         np.not_equal, np.floor, np.ceil, np.rint, np.floor_divide, np.logical_not}          # without derivative, or it is 0
 
 
 class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
