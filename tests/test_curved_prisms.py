@@ -40,7 +40,7 @@ def simulation(mesh, order, **options):
 # Geometry.
 
 @pytest.mark.parametrize("order", [2, 3])
-@pytest.mark.parametrize("shape", ["prism", "mixed"])
+@pytest.mark.parametrize("shape", ["prism", "pyramid", "mixed", "hybrid"])
 def test_volumes_and_areas(shape, order):
     """A box stays a box; the faces of each cell close it, and its volume is a third of the integral of x . n over them."""
     mesh = box_of(3, shape, order)
@@ -74,7 +74,7 @@ def test_the_quality_of_a_prism_that_is_hardly_bent():
     assert curved.order == 2 and curved.quality()[0] == pytest.approx(one.quality()[0], abs=1e-4)
 
 
-@pytest.mark.parametrize("shape", ["prism", "mixed"])
+@pytest.mark.parametrize("shape", ["prism", "pyramid", "mixed", "hybrid"])
 def test_points_are_found(shape):
     mesh, x = box_of(3, shape, 3), np.random.default_rng(0).uniform(0, 1, (300, 3))
     found = np.zeros(len(x), int)
@@ -115,7 +115,7 @@ def test_a_folded_prism_is_named():
         dg.box(cells=2, shape="prism").mapped(lambda x: (x[0], x[1], x[2] + 0.8 * np.sin(2 * np.pi * x[2])), 3)
 
 
-@pytest.mark.parametrize("shape", ["prism", "mixed"])
+@pytest.mark.parametrize("shape", ["prism", "pyramid", "mixed", "hybrid"])
 def test_boundaries_are_not_curved_alone(shape):
     with pytest.raises(MeshError, match=r"curved\(\) is .*; take mapped\(function, order\)"):
         dg.box(cells=2, shape=shape).curved(2, lambda x: x)
