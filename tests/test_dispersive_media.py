@@ -64,7 +64,8 @@ def test_every_medium(medium, which):
 
 
 def test_in_three_dimensions():
-    for shape, method in (("tetra", dg.NodalDG(2)), ("hexahedron", dg.TensorDG(2)), ("prism", dg.NodalDG(2))):
+    for shape, method in (("tetra", dg.NodalDG(2)), ("hexahedron", dg.TensorDG(2)), ("prism", dg.NodalDG(2)),
+                          ("pyramid", dg.NodalDG(2))):
         law, errors = dg.Maxwell(3, eps=MEDIA["sum"]), []
         for n in (3, 6):
             mesh = dg.box((0, 0, 0), (1, 1 / 3, 1 / 3), (n, n // 3, n // 3), periodic=True, shape=shape)

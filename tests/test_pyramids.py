@@ -34,7 +34,7 @@ def box(kind, cells, order=2, periodic=True):
     """Affine pyramids, straight ones that are not, curved ones, or cells of all shapes, curved as hexahedra of that order allow
     beside others."""
     mesh = dg.box(cells=cells, shape="hybrid" if kind == "hybrid" else "pyramid", periodic=periodic)
-    degree = {"straight": 1, "curved": max(order, 2), "hybrid": (order + 1) // 2}
+    degree = {"straight": 1, "curved": min(max(order, 2), 3), "hybrid": (order + 1) // 2}
     return mesh if kind == "affine" else mesh.mapped(wavy, degree[kind])
 
 
