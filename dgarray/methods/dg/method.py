@@ -17,9 +17,9 @@ from ...spaces import MixedSpace, polynomial_space
 from ...stepping import STEPPERS
 from ...support.wording import choose
 from ..method import Method
-from ..problem import Problem, by_name
+from ..problem import Problem
 from .auxiliary_sets import has_internal
-from .boundary_setup import asking, boundary_groups, by_mortars, check_regions, face_values, on_part
+from .boundary_setup import boundary_groups, by_mortars, check_regions, face_values
 from .interfaces import check_interfaces, conditions_inside
 from .joins import JOINS
 from .layer_checks import check_layers
@@ -29,7 +29,7 @@ from .operator import DGOperator
 from .physics import Physics
 from .set_operations import CurvedOperations, SetOperations
 from .set_operator import SetOperator
-from .sets import ElementSet, bent, set_joins, sets_of, uneven_sets
+from .sets import ElementSet, bent, cut_out, set_joins, sets_of, uneven_sets
 from .spectrum import limiting_part
 from .stability import check_stepper
 
@@ -100,10 +100,8 @@ class DG(Method):
         return replace(self, order=order)
 
     def zones(self, problem: Problem) -> dict[str, tuple[Method, Problem]]:
-        if not self.in_sets(problem):
-            return {}
         zones = {}
-        for each in sets_of(self, problem):
+        for each in self.sets(problem):
             zones.setdefault(each.zone, []).append(each)
         zones.pop(None, None)
         return {name: (sets[0].method, replace(sets[0].problem, mesh=problem.mesh.part(np.sort(np.concatenate(
@@ -129,15 +127,14 @@ class DG(Method):
 
     def operator(self, problem: Problem, backend: Any) -> DGOperator:
         """The `DGOperator` of a problem on a backend."""
-        method = self if self.in_sets(problem) else self.alone(problem)
-        return DGOperator(problem, method, method.sets(problem), backend)
+        return DGOperator(problem, self, self.sets(problem), backend)
 
     def sets(self, problem: Problem) -> list[ElementSet]:
         """The `ElementSet`s of a problem: one without a name where all elements are alike."""
         if self.in_sets(problem):
             return sets_of(self, problem)
-        mesh = problem.mesh
-        return [ElementSet(None, None, np.arange(mesh.cell_count), self, problem, len(mesh.whole.hanging) > 0, None)]
+        cells, hanging = np.arange(problem.mesh.cell_count), len(problem.mesh.whole.hanging) > 0
+        return [ElementSet(None, None, cells, self.alone(problem), problem, hanging, None)]
 
     @property
     def needs(self):
@@ -187,9 +184,8 @@ class DG(Method):
         cells = np.arange(mesh.cell_count)
         if places < len(cells):
             cells = limiting_part(mesh, self.first_rates(problem), places)
-        boundary = by_name(problem.boundary) | on_part(asking(mesh, problem.boundary), cells)
-        part = mesh.part(cells, Inner.CUT)
-        return replace(problem, mesh=joined(part, Inner.CUT) if len(mesh.hanging) else part, boundary=boundary)
+        part = cut_out(problem, cells)
+        return replace(part, mesh=joined(part.mesh, Inner.CUT)) if len(mesh.hanging) else part
 
     def first_rates(self, problem: Problem) -> np.ndarray:
         """Numbers (element,), the largest for elements at joins, some of each pair of sets that meet, and some of each set."""

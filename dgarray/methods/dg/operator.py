@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...backends.arrays import ArrayBackend
-from ...mesh.faces import Inner
 from ...mesh.neighbourhood import Neighbourhood
 from ...stepping import real_limit
 from ..check import Check
@@ -17,7 +16,7 @@ from .joins import JOINS
 from .limiters.linear import LinearLimiterTables
 from .mortars import points_at_mortars
 from .set_operations import SeveralSets
-from .sets import set_joins, sets_of
+from .sets import cut_out, set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of, searched, stable_step
 from .stability import check_stepper
@@ -55,7 +54,7 @@ class DGOperator(SetsState):
             first.all_stages = stages
         super().__init__(problem, method, sets, operators, SeveralSets(stages) if len(sets) > 1 else first, backend)
         self.set_tables = {name: each.tables for name, each in operators.items()}
-        if tables is None:
+        if tables is None and (sets[0].several or not self.alike):
             self._place_points()
             self._place_limits()
         self.messages = None if problem.mesh.share is None else backend.messages
@@ -315,8 +314,7 @@ class DGOperator(SetsState):
             return np.nan
         backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)
         if count < len(rates):          # only elements that limit the step, with a zero exterior state where they are cut out
-            cells = limiting_part(problem.mesh, rates, count, [each.cells for each in sets])
-            problem = replace(problem, mesh=problem.mesh.part(cells, Inner.CUT))
+            problem = cut_out(problem, limiting_part(problem.mesh, rates, count, [each.cells for each in sets]))
             sets, tables = sets_of(self.method, problem), None
         arrays = DGOperator(problem, self.method, sets, backend, tables)
         share = search.share_of(count, len(rates), self.mesh.dim)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...mesh.curved.cell_maps import are_affine
+from ...mesh.faces import Inner
 from ...mesh.partition import within
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
@@ -84,6 +85,12 @@ def sets_of(method, problem):
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
         result.append(ElementSet(name, zone, cells, own_method, own, meet_several(mesh, cells), kind.layer))
     return sorted(result, key=lambda each: each.name)
+
+
+def cut_out(problem, cells):
+    """The problem on some cells of its mesh alone, with a zero exterior state where they are cut out."""
+    boundary = by_name(problem.boundary) | on_part(asking(problem.mesh, problem.boundary), cells)
+    return replace(problem, mesh=problem.mesh.part(cells, Inner.CUT), boundary=boundary)
 
 
 def numerical_fluxes(problem, laws):
