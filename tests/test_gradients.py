@@ -4,9 +4,9 @@ import pytest
 import xarray as xr
 
 import dgarray as dg
+from dgarray.analysis.tracked_arrays import Tracked, adjoints
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.program.transpose import NotDifferentiable, adjoint
-from dgarray.support.reverse_mode import Tracked, adjoints
 
 POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 GAS = dg.Euler(2)
@@ -82,8 +82,8 @@ def of_shapes(tree):
 
 
 def with_mic(mesh, law, method, boundary, initial, **options):
-    return dg.Simulation(mesh, law, method, boundary, initial=initial, until=0.25, backend="numpy",
-                         **{"record": {"mic": dg.Points(POINTS)}} | options)
+    return dg.Simulation(mesh, law, method, boundary, initial=initial, until=0.25,
+                         **{"record": {"mic": dg.Points(POINTS)}, "backend": "numpy"} | options)
 
 
 def of_sound(mesh, method, boundary=dg.absorbing, initial=sound, **options):
@@ -237,6 +237,15 @@ def sim_of_sound():
 def test_what_cannot_be_differentiated_is_said(misfit, wrt, text):
     with pytest.raises((ValueError, TypeError), match=text):
         sim_of_sound().gradient(misfit, wrt)
+
+
+def test_runs_without_derivatives_are_refused():
+    grid = dg.Grid((-1, -1), (1, 1), cells=(8, 8), periodic=True)
+    for sim, text in (
+            (dg.Simulation(grid, dg.Acoustics(2), dg.Hermite(1), initial=sound, backend="numpy"), "take NodalDG, ModalDG"),
+            (of_sound(halves(), dg.NodalDG(1), backend="jax"), "with backend='numpy', not with 'jax'")):
+        with pytest.raises(ValueError, match=text):
+            sim.gradient(heard, "initial", until=0.1)
 
 
 @pytest.mark.parametrize("method", [dg.ModalDG(1, limiter="vertex"), dg.ModalDG(1, positivity=True)])

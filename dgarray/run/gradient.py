@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from ..analysis.tracked_arrays import Tracked, adjoints
+from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
-from ..support.reverse_mode import Tracked, adjoints
 from ..support.wording import choose
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps
@@ -65,6 +66,7 @@ class Derivatives:
 
     def __init__(self, sim, misfit, wrt, until, every):
         self.misfit, self.until, self.every, self.steps, self.kept = misfit, until, every, [], {}
+        check_run(sim)
         self.given, self.wrt = sim, checked(sim, wrt)
         self.names = {name: own_names(sim.law)[name] for name in self.wrt if name != "initial"}
         for name, own in self.names.items():
@@ -283,6 +285,19 @@ def zones_of(dataset):
     if isinstance(dataset, xr.Dataset):
         return {None: dataset}
     return {name: node.to_dataset() for name, node in dataset.children.items()}
+
+
+def check_run(sim):
+    """Raise ValueError for a simulation that has no derivatives."""
+    if sim.ranks is not None:
+        raise ValueError("gradients are computed by one process; start one, or give ranks=1")
+    if sim.backend.name != "numpy":
+        raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
+    if not isinstance(sim.method, DG):
+        raise ValueError(f"gradients are for discontinuous Galerkin, not for {sim.method!r}; take NodalDG, ModalDG or TensorDG")
+    if sim.law.laws is not None:
+        raise ValueError(f"gradients are for one law, not for laws by region, {', '.join(sim.law.laws)}; give one law whose "
+                         "parameters are by region, {region: number}")
 
 
 def checked(sim, wrt):

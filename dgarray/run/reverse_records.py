@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..analysis.fourier import Transform, window_value
-from ..support.reverse_mode import Tracked, adjoints
+from ..analysis.tracked_arrays import Tracked, adjoints
 from .reverse_steps import sets_of
 
 
