@@ -30,8 +30,8 @@ ALLOWED = {
     "analysis": {"support", "physics", "reference", "mesh", "spaces", "methods", "backends", "stepping"},
     "bench": {"support", "physics", "program", "reference", "mesh", "methods", "backends", "stepping", "output", "run",
               "cases"},
-    "run": {"support", "physics", "program", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping", "output",
-            "analysis"},
+    "run": {"support", "physics", "program", "version", "reference", "mesh", "spaces", "methods", "backends", "stepping",
+            "output", "analysis"},
 }
 TOP = {"cli", "__init__", "__main__", "cases", "first_contact"}
 

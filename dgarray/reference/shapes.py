@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Shape:
     simplex      whether its map from the reference cell is affine where it is straight
     tensor       whether it is [-1, 1]^dim, dim > 1, with nodes along each axis
     mixed_faces  whether it has triangles and quadrilaterals for faces
+    factors      dimensions of the simplices of which it is a product, where the space is one of polynomials on each
     regular      the scaled Jacobian of the best cell, see `dgarray.mesh.geometry.scaled_jacobians`
 
     Each has `measure`, that of the reference cell, and
@@ -53,6 +55,7 @@ class Shape:
     outward: tuple
     mirrored: tuple
     simplex = tensor = mixed_faces = False
+    factors: ClassVar[tuple] = ()
     regular = 1.0
 
     @property
@@ -156,6 +159,7 @@ class PrismShape(Shape):
     is exact up to a degree in the triangle and along the line."""
 
     mixed_faces = True
+    factors = 2, 1
     regular = np.sqrt(3) / 2
     measure = 4.0
 

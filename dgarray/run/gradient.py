@@ -238,7 +238,7 @@ class Derivatives:
         return float(self.misfit(sim.run(self.until, self.every)))
 
 
-class Objective:
+class objective:          # noqa: N801  users call it like a function
     """A number of a run as a function of some of its input, with its gradient, as scipy.optimize takes it:
 
         objective = dgarray.objective(sim, misfit, wrt="sound_speed")
@@ -275,9 +275,6 @@ class Objective:
         """J and its gradient, (value, flat array as x)."""
         self.last = found = self._problem.gradient(self._more(x))
         return found.value, np.concatenate([np.ravel(getattr(found, name)) for name in self._start])
-
-
-objective = Objective
 
 
 def zones_of(dataset):

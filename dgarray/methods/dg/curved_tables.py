@@ -11,6 +11,7 @@ At the apex of a pyramid J depends on the direction. There J = J_0 kappa, with J
 kappa = 1. The matrix M_(J_0) has a known inverse, and the smooth kappa takes the place of J, the weight J_0 that of 1:
 
     dc/dt = M_(J_0)^-1 integral of phi J_0 r dr,  r = (sum_j phi_j (M_(J_0)^-1 b)_j / kappa + s) / C
+
 Chan, Hewett & Warburton 2017; Chan & Wilcox 2019; Chan & Warburton 2016 (pyramids).
 """
 from functools import cached_property

@@ -54,15 +54,15 @@ def check_stepper(order, stepper):
 
 
 def limit_on(shape, law, order, stepper):
-    """The `StepLimit` on cells of a `Shape`; of prisms from those of triangles and of lines:
+    """The `StepLimit` on cells of a `Shape`; of products, as prisms are of triangles and lines, from those of the factors:
 
         1 / dt = rate of the quadrilaterals / factor in 2D + rate of the triangles / factor in 1D.
 
     On straight prisms the operator is a Kronecker sum of one on triangles and one on lines, whose eigenvalues add: dt times
     their sum is a mean of dt_2D and dt_1D times the two, and stability regions are nearly convex. The smaller factor with the
     exponent 1, a sum over all faces, is a bound."""
-    if shape.name == "prism":
-        return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in (1, 2)), 1.0)
+    if shape.factors:
+        return StepLimit(min(stability_limit(law, order, stepper, dim).factor for dim in shape.factors), 1.0)
     return stability_limit(law, order, stepper, shape.dim if shape.simplex else shape.name)
 
 
