@@ -52,7 +52,7 @@ CONTINUED = "absorbing", "outflow", "far_field", "inflow", "scattered"          
 
 class Run(NamedTuple):
     """A run of the matrix; `shape`: "straight" or "curved" cells, cells of several shapes ("mixed", "curved mixed", in 3D
-    curved prisms), two orders that meet ("orders"), "grid"; `parts`: whether it is also cut in three; `records`: whether the
+    curved pyramids), two orders that meet ("orders"), "grid"; `parts`: whether it is also cut in three; `records`: whether the
     images of a record of its half are also compared with a record of the whole."""
 
     law: str
@@ -221,7 +221,8 @@ def mesh_of(run, cells, doubled=lambda mesh: mesh):
     else:
         tensor = isinstance(kind_of(run), dg.TensorDG)
         shapes = {(2, False): "triangle", (3, False): "tetra", (2, True): "quadrilateral", (3, True): "hexahedron"}
-        shape = {"mixed": "mixed", "curved mixed": "mixed" if dim == 2 else "prism"}.get(run.shape, shapes[dim, tensor])
+        several = {"mixed": "mixed", "curved mixed": "mixed"} if dim == 2 else {"mixed": "hybrid", "curved mixed": "pyramid"}
+        shape = several.get(run.shape, shapes[dim, tensor])
         mesh = doubled((dg.rectangle if dim == 2 else dg.box)(cells=cells, periodic=glue, shape=shape))
     if run.medium == "jump" or run.shape == "orders" or run.boundary == "resistive_sheet":
         mesh = mesh.with_regions({"a": lambda x: abs(x[0]) < 0.5, "b": lambda x: abs(x[0]) > 0.5})
