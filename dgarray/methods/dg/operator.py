@@ -48,13 +48,14 @@ class DGOperator(SetsState):
         # As kernels have them: what is alone has no name.
         named = {each.name if len(sets) > 1 else None: each for each in sets}
         operations = {name: operators[each.name].operations for name, each in named.items()}
-        first, joins = next(iter(operations.values())), set_joins(problem, sets)
+        first, meet = next(iter(operations.values())), sets[0].several or sets[0].name is not None          # others at joins
+        joins = set_joins(problem, sets) if meet else []
         stages = first.stages(operations, joins, {name: each.several for name, each in named.items()})
         if len(sets) == 1:
             first.all_stages = stages
         super().__init__(problem, method, sets, operators, SeveralSets(stages) if len(sets) > 1 else first, backend)
         self.set_tables = {name: each.tables for name, each in operators.items()}
-        if tables is None and (sets[0].several or not self.alike):
+        if tables is None and meet:
             self._place_points()
             self._place_limits()
         self.messages = None if problem.mesh.share is None else backend.messages

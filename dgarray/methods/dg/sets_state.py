@@ -48,8 +48,10 @@ class SetsState(SteppedOperator):
 
     @cached_property
     def zones(self):
-        return {zone: np.sort(np.concatenate([each.cells for each in self.sets if each.zone == zone]))
-                for zone in dict.fromkeys(each.zone for each in self.sets)}
+        found = {}
+        for each in self.sets:
+            found.setdefault(each.zone, []).append(each.cells)
+        return {zone: np.sort(np.concatenate(cells)) if cells[1:] else cells[0] for zone, cells in found.items()}
 
     @property
     def cells_of_arrays(self):
