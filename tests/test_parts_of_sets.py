@@ -1,7 +1,8 @@
 """Meshes cut into parts, with several element sets, hanging nodes, curved cells and limiters: the same bits as whole meshes."""
 import numpy as np
 import pytest
-from parts import discretising
+from burgers import Burgers
+from parts import Parts, discretising
 from test_partition import same_steps, scattered
 
 import dgarray as dg
@@ -227,3 +228,22 @@ def test_operations_of_a_part():
     copies = ["send to other parts", "receive copies"]
     limiter = ["limiter: around vertices to extremes", "limiter: extremes at vertices to limited coefficients"]
     assert names[:2] == copies and names[-4:] == [*copies, *limiter] and len(names) > 6
+
+
+def test_parts_with_other_laws_decide_alike():
+    """In one part no wave speed depends on the state: all take the step of the whole mesh, and what a step finds of its end is
+    one over the next step."""
+    mesh, law = halves(dg.rectangle(cells=(9, 4))), law_of({"west": Burgers(2), "east": dg.Advection((1.0, 0.5))})
+    discretise = discretising(dg.NodalDG(2), law, dg.outflow, "fused")
+    whole, parts = discretise(mesh), Parts(mesh, (3 * mesh.centroids[:, 0]).astype(int), discretise)
+    assert [len(each.sets) for each in parts.operators] == [1, 2, 1]
+
+    def initial(x, t):
+        return (1.5 + np.sin(3 * x[0] + x[1]),)
+    state, states = whole.state(whole.project(initial)), parts.project(initial)
+    dt = whole.largest_step(state, 0.0)
+    assert parts.largest_step(states, 0.0) == dt
+    new, check = whole.advance_checked(state, 0.0, dt / 2)
+    assert whole.largest_step(new, dt / 2, check) == whole.max_dt(new, dt / 2, whole.stepper) != dt
+    found = parts.together(lambda operator, state: operator.advance_checked(state, 0.0, dt / 2)[1], states)
+    assert max(each.rate for each in found) == check.rate
