@@ -65,7 +65,7 @@ def error(name, mesh, order, kernels="array", until=0.05):
       if (kind, order) not in (("affine", 2), ("straight", 1)))])
 def test_order(kind, name, order, levels):
     coarse, fine = (error(name, box(kind, cells, order), order, "fused")[0] for cells in levels)
-    assert np.log2(coarse / fine) > order + (0.6 if order < 5 else 0.3), (coarse, fine)          # two and four cells a wave from 4
+    assert np.log2(coarse / fine) > order + (0.6 if order < 5 else 0.3), (coarse, fine)
 
 
 @pytest.mark.parametrize("kind", ["affine", "straight", "curved", "hybrid"])
