@@ -54,7 +54,7 @@ class Call:
     def check(self, t=0.7):
         """The fluxes are the reference's; every slot is written, and nothing beyond them."""
         operations, found = self.operator.operations, self.result()
-        reference = operations.interpreted("face_flux").run({"q": self.q, "t": t})["flux"]
+        reference = operations.own_programs.interpreter("face_flux").run({"q": self.q, "t": t})["flux"]
         assert found.shape == reference.shape and found.dtype == reference.dtype
         assert np.isfinite(found).all() and np.isnan(self.flux.get()).sum() == self.flux.size - found.size
         tolerance = 40 * (self.operator.method.order + 1) * np.finfo(self.dtype).eps

@@ -116,9 +116,9 @@ class GridAccessor(Accessor):
         return self._reduced(variable, time, grid_norms.integral, "complex128" if complex_values else "float64")
 
     def _reduced(self, variable, time, reduce, dtype):
-        order = self.order if variable in self.hermite else 0
+        lattice, order = self.lattice, self.order if variable in self.hermite else 0
         field = self.derivatives(variable) if order else self.field(variable).expand_dims("derivative")
-        return reduced(at_time(self._ds, time, field), variable, lambda c: reduce(self.lattice, order, c), dtype,
+        return reduced(at_time(self._ds, time, field), variable, lambda c: reduce(lattice, order, c), dtype,
                        ("derivative", *self.axes[::-1]))
 
     def _errors(self, names, exact, t, index):

@@ -30,7 +30,7 @@ class Gradient:
     NAME       of each name that was asked for: of a parameter a DataArray with the dim region or element, or none; `initial`: a
                Dataset of the derivatives by the initial values of each variable at the nodes, (element, node)"""
 
-    def __init__(self, problem, value, dataset, found):
+    def __init__(self, problem: Derivatives, value: float, dataset: Any, found: dict[str, Any]):
         self.value, self.dataset, self._problem, self._found = value, dataset, problem, found
 
     def __repr__(self):
