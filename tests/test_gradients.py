@@ -69,12 +69,16 @@ def at_end(ds):
     return (ds.p.isel(time=-1) ** 2).sum()
 
 
-def power(q, n):
-    return q[0] * (q[1] * n[0] + q[2] * n[1])
+def power(q, n, m):
+    return m.c * q[0] * (q[1] * n[0] + q[2] * n[1])
+
+
+def energy(q, m):
+    return q[0] ** 2 / m.c
 
 
 def flown(ds):
-    return ds.dg.record("P").power.integrate("time")
+    return ds.dg.record("P").power.integrate("time") + ds.dg.record("E").energy.max()
 
 
 def of_shapes(tree):
@@ -114,14 +118,16 @@ PROBLEMS = {
     "dispersive": (lambda: of_light(dg.NodalDG(2), eps=1.0 + dg.Drude(plasma=2.0, damping=0.1)), seen, "initial"),
     "tensor": (lambda: of_sound(square("quadrilateral"), dg.TensorDG(3), dg.wall), heard,
                {"sound_speed": "element", "initial": True}),
-    "curved, at the end": (lambda: of_sound(square().mapped(bent, 3), dg.NodalDG(3), dg.wall, record=None), at_end,
+    "curved, at the end": (lambda: of_sound(square().mapped(bent, 3), dg.NodalDG(3), dg.wall, record=None,
+                                             stepper="rk4"), at_end,
                            {"sound_speed": "element"}),
     "transform at points": (lambda: of_sound(square(), dg.NodalDG(2), dg.wall, record={"f": dg.Fourier(
         [0.3, 0.5], points=POINTS, every=2, start=0.05, window=lambda t: 1 + t)}, dt=0.01), spectrum,
         {"sound_speed": "element"}),
-    "transform on a boundary": (lambda: of_sound(square(), dg.NodalDG(2), record={"f": dg.Fourier([0.3], boundary="left")}),
-                                through_boundary, {"sound_speed": "element"}),
-    "power": (lambda: of_sound(square(), dg.NodalDG(2), record={"P": dg.BoundaryIntegral("left", power)}), flown,
+    "transform on a boundary": (lambda: of_sound(square("quadrilateral"), dg.TensorDG(2), record={
+        "f": dg.Fourier([0.3], boundary="left")}), through_boundary, {"sound_speed": "element"}),
+    "power": (lambda: of_sound(square(), dg.NodalDG(2), record={
+        "P": dg.BoundaryIntegral("left", power), "E": dg.VolumeIntegral(energy)}), flown,
               {"sound_speed": "element", "initial": True}),
     "layer": (lambda: of_sound(dg.pml(square(), 0.5, cells=1), dg.NodalDG(2)), heard, {"sound_speed": "element"}),
     "shapes": (lambda: of_sound(square("mixed", 4), dg.NodalDG(2)), of_shapes, {"sound_speed": "element", "initial": True}),
@@ -197,6 +203,9 @@ FUNCTIONS = {
                            + np.dot(a[:, 0], a[:, 1])),
     "functions": lambda a: (np.sqrt(a * a + 1) * np.log(a * a + 2) + np.hypot(a, 2.0) ** 1.7
                             + np.tanh(a) / (2 + np.cos(a))).sum(),
+    "extremes": lambda a: (as_xarray(a).max() + np.min(a, axis=0).sum() + np.var(a) + (as_xarray(a).std("time") ** 2).sum()
+                           + np.clip(a, -0.5, 0.5).sum() + np.cumsum(a)[3] + np.trapezoid(a, axis=0)[1] + np.linalg.norm(a)),
+    "any axes": lambda a: (np.einsum("ij,...j->...i", DATA, a[None]) ** 2).sum(),
     "choices": lambda a: np.where(a > 0, a ** 2, -3 * a).sum() + np.maximum(a, 0.1)[0].sum() + np.minimum(a, DATA[:1]).sum(),
     "parts": lambda a: (a[np.array([0, 1, 1, 3])] ** 2).sum() + a[2:5, 1].sum() ** 2 + (np.diff(a, axis=0) ** 2).sum(),
     "joined": lambda a: ((np.concatenate([a, 2 * a], 1).T.reshape(-1)[::2] ** 2).sum()
@@ -230,8 +239,11 @@ def sim_of_sound():
     (heard, {"sound_sped": True}, "'sound_sped' does not exist.*derivatives are by: initial, density, sound_speed.*did you"),
     (heard, {"sound_speed": "cell"}, r"'cell'.*True, 'number', 'region', 'element'"),
     (heard, {}, "asks for nothing"),
-    (lambda ds: ds.dg.record("mic").p, "initial", r"the misfit has the shape \(\d+, 2\); it must be one real number"),
+    (lambda ds: ds.dg.record("mic").p, "initial", r"the shape \(\d+, 2\) and the type float64; it must be one real number"),
     (lambda ds: 1.0, "initial", "does not depend on the run"),
+    (3, "initial", "misfit=3 is not allowed"), (heard, 3, "wrt=3 is not allowed"),
+    (heard, {"sound_speed": "region"}, "has no regions"),
+    (lambda ds: np.sum(ds.dg.record("mic").p.data, where=False), "initial", "where= has no derivative"),
     (lambda ds: np.median(ds.dg.record("mic").p.data), "initial", "numpy.median has no derivative here"),
     (lambda ds: float(np.asarray(ds.dg.record("mic").p).sum()), "initial", "a function that needs plain numbers")])
 def test_what_cannot_be_differentiated_is_said(misfit, wrt, text):
@@ -241,6 +253,12 @@ def test_what_cannot_be_differentiated_is_said(misfit, wrt, text):
 
 def test_runs_without_derivatives_are_refused():
     grid = dg.Grid((-1, -1), (1, 1), cells=(8, 8), periodic=True)
+    dispersive = of_light(dg.NodalDG(1), eps=1.0 + dg.Debye(2.0, 0.3))
+    with pytest.raises(ValueError, match="it is dispersive here"):
+        dispersive.gradient(seen, "eps")
+    overlapping = of_sound(halves().with_regions({"both": [8, 9]}), dg.NodalDG(1))
+    with pytest.raises(ValueError, match="elements are in two of the regions west, east, both"):
+        dg.objective(overlapping, heard, {"sound_speed": "region"})
     for sim, text in (
             (dg.Simulation(grid, dg.Acoustics(2), dg.Hermite(1), initial=sound, backend="numpy"), "take NodalDG, ModalDG"),
             (of_sound(halves(), dg.NodalDG(1), backend="jax"), "with backend='numpy', not with 'jax'")):

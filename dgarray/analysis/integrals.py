@@ -89,10 +89,10 @@ class VolumeIntegral(Recorder):
             names = integrand.names
 
             def measure(state, t):
-                total, q = np.zeros(len(names)), at_nodes(here, state)
+                total, q = [0.0] * len(names), at_nodes(here, state)
                 for part in of_places(here.space.parts(role, self.degree), operator.own):
                     values = integrand(part.shape, q=part.values(q), t=t, **integrand.inputs(part))
-                    total += [part.integrate(value) for value in values]
+                    total = [sum_so_far + part.integrate(value) for sum_so_far, value in zip(total, values)]
                 return operator.summed({"": total})[""]
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)

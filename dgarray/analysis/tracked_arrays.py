@@ -17,8 +17,8 @@ import numpy as np
 from ..physics.pullback import ADJOINTS, of_power
 
 SUPPORTED = ("+ - * / **, @, comparisons, sqrt, exp, log, sin, cos, tan, tanh, arctan2, abs, square, real, imag, conj, "
-             "minimum, maximum, where, sum, mean, dot, einsum, tensordot, concatenate, stack, reshape, transpose, indices, "
-             "np.fft.fft, np.fft.rfft")
+             "minimum, maximum, clip, where, sum, mean, max, min, var, std, trapezoid, cumsum, diff, dot, einsum, tensordot, "
+             "concatenate, stack, reshape, transpose, indices, np.fft.fft, np.fft.rfft, np.linalg.norm")
 EQUAL = {np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x, np.positive: lambda x: x,
          np.float_power: lambda x, k: x ** k, np.hypot: lambda x, y: (x * x + y * y) ** 0.5,
          np.expm1: lambda x: np.exp(x) - 1, np.log1p: lambda x: np.log(1 + x),
@@ -57,13 +57,14 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, *arguments, **options):
-        raise TypeError("an array whose derivatives are asked for goes into a function that needs plain numbers; use NumPy's "
-                        f"own functions: {SUPPORTED}")
+        raise TypeError("an array whose derivatives are asked for goes into a function that needs plain numbers, such as "
+                        ".values, float() or ds.dg.norm; leave it out, and use NumPy's and xarray's own functions of records "
+                        f"and fields: {SUPPORTED}")
 
     def __bool__(self):
         return bool(self.value)
 
-    __float__ = __int__ = __complex__ = lambda self, *_: self.__array__()
+    __float__ = __int__ = __complex__ = item = tolist = lambda self, *_: self.__array__()
 
     def __getitem__(self, index):
         index = tuple(map(plain, index)) if isinstance(index, tuple) else plain(index)
@@ -95,11 +96,19 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         return Tracked(self.value.transpose(axes), [(self, lambda b: b.transpose(np.argsort(axes)))])
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False, **options):
+        plain_options(options)
         return total(self, axis, keepdims)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False, **options):
+        plain_options(options)
         found = total(self, axis, keepdims)
         return found * (max(found.size, 1) / self.size)
+
+    def max(self, axis=None, out=None, keepdims=False, **options):
+        return extreme(self, axis, keepdims, np.argmax, options)
+
+    def min(self, axis=None, out=None, keepdims=False, **options):
+        return extreme(self, axis, keepdims, np.argmin, options)
 
     def conj(self):
         return np.conj(self)
@@ -108,6 +117,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *given, out=None, **options):
         if method == "reduce" and ufunc is np.add:
+            plain_options({name: each for name, each in options.items() if name not in ("axis", "keepdims", "dtype")})
             return total(given[0], options.get("axis", 0), options.get("keepdims", False))
         if method != "__call__" or out is not None or options.keys() - {"casting", "dtype", "order", "subok"}:
             raise TypeError(f"np.{ufunc.__name__} as it is used here has no derivative; supported are {SUPPORTED}")
@@ -128,6 +138,14 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
 def plain(value):
     """The numbers of an array, tracked or not."""
     return value.value if isinstance(value, Tracked) else value
+
+
+def plain_options(options):
+    """Raise TypeError for options of a sum that change it; those that do not are NumPy's own defaults."""
+    for name, value in options.items():
+        usual = value is None or value is np._NoValue or name == "where" and value is True
+        if not usual and not (name == "initial" and np.ndim(value) == 0 and value == 0):
+            raise TypeError(f"{name}= has no derivative here; take np.where before")
 
 
 def tracked(given):
@@ -176,10 +194,37 @@ def total(a, axis=None, keepdims=False):
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, **options):
-    return a.mean(axis, keepdims=keepdims)
+    return a.mean(axis, keepdims=keepdims, **options)
+
+
+def extreme(a, axis, keepdims, place, options):
+    """The largest or least entry along an axis, or of all; of several that are equal the first."""
+    plain_options(options)
+    if axis is None or isinstance(axis, tuple) and len(axis) == a.ndim:
+        found = a.ravel()[int(place(a.value))]
+        return found.reshape((1,) * a.ndim) if keepdims else found
+    axis, = axis if isinstance(axis, tuple) else (axis,)
+    at = np.expand_dims(place(a.value, axis), axis)
+    index = list(np.ogrid[tuple(slice(n) for n in at.shape)])
+    index[axis] = at
+    found = a[tuple(index)]
+    return found if keepdims else found.reshape(tuple(n for i, n in enumerate(found.shape) if i != axis % a.ndim))
+
+
+def variance(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **options):
+    plain_options(options)
+    around = a - a.mean(axis, keepdims=True)
+    squares = total(around * around, axis, keepdims)
+    return squares / (a.size / max(squares.size, 1) - ddof)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = np.moveaxis(y, axis, -1)
+    return total((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else np.diff(x)), -1)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, **options):
+    plain_options(options)
     there = ~np.isnan(a.value)
     return total(where(there, a, 0.0), axis, keepdims) / there.sum(axis=axis, keepdims=bool(keepdims))
 
@@ -194,10 +239,15 @@ def linear(function, back):
 
 def einsum(subscripts, *given, **options):
     values = [plain(each) for each in given]
-    if "..." in subscripts:
-        raise TypeError("np.einsum with '...' has no derivative here; name the axes")
     inside, arrow, result = subscripts.replace(" ", "").partition("->")
     inputs = inside.split(",")
+    if "..." in subscripts:          # stands for the same letters everywhere, the last ones of them
+        free = [letter for letter in string.ascii_letters if letter not in subscripts]
+        counts = [value.ndim - len(each.replace("...", "")) for each, value in zip(inputs, values)]
+        most = "".join(free[:max(count for each, count in zip(inputs, counts) if "..." in each)])
+        inputs = [each.replace("...", most[len(most) - count:]) for each, count in zip(inputs, counts)]
+        inside, result = ",".join(inputs), result.replace("...", most)
+        subscripts = f"{inside}->{result}"
     if not arrow:
         letters = inside.replace(",", "")
         result = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
@@ -290,15 +340,21 @@ def cut_or_padded(found, count, axis):
 
 
 FUNCTIONS = {
-    np.sum: lambda a, axis=None, dtype=None, out=None, keepdims=False, **_: total(a, axis, keepdims), np.mean: mean,
-    np.nanmean: nanmean, np.nansum: lambda a, axis=None, *_, keepdims=False, **__: total(np.nan_to_num(a), axis, keepdims),
+    np.sum: lambda a, *given, **options: a.sum(*given, **options), np.mean: mean, np.nanmean: nanmean,
+    np.nansum: lambda a, *given, **options: np.nan_to_num(a).sum(*given, **options),
+    **dict.fromkeys((np.max, np.nanmax), lambda a, *given, **options: a.max(*given, **options)),
+    **dict.fromkeys((np.min, np.nanmin), lambda a, *given, **options: a.min(*given, **options)),
+    **dict.fromkeys((np.var, np.nanvar), variance),
+    **dict.fromkeys((np.std, np.nanstd), lambda a, *given, **options: variance(a, *given, **options) ** 0.5),
+    np.trapezoid: trapezoid, np.clip: lambda a, low=None, high=None, **options: clipped(a, low, high, options),
+    np.linalg.norm: lambda a, axis=None, keepdims=False: total(a * np.conj(a), axis, keepdims) ** 0.5,
     np.reshape: lambda a, *shape, **options: a.reshape(*shape, *options.values()),
     np.ravel: lambda a, *_, **__: a.ravel(), np.transpose: lambda a, axes=None: a.transpose(*([] if axes is None else [axes])),
     np.moveaxis: linear(np.moveaxis, lambda a, b, source, destination: np.moveaxis(b, destination, source)),
     np.squeeze: linear(np.squeeze, lambda a, b, axis=None: b.reshape(a.shape)),
     np.expand_dims: linear(np.expand_dims, lambda a, b, axis: b.reshape(a.shape)),
     np.broadcast_to: linear(np.broadcast_to, lambda a, b, *_, **__: b),
-    np.cumsum: linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis)),
+    np.cumsum: lambda a, axis=None, **options: summed_up(a.ravel() if axis is None else a, 0 if axis is None else axis),
     np.diff: lambda a, n=1, axis=-1: differences(a, axis) if n == 1 else np.diff(differences(a, axis), n - 1, axis),
     np.real: linear(np.real, lambda a, b: b), np.imag: linear(np.imag, lambda a, b: 1j * b), np.einsum: einsum,
     np.tensordot: tensordot, np.dot: dot, np.concatenate: concatenate, np.stack: stack, np.where: where,
@@ -314,6 +370,15 @@ FUNCTIONS = {
     np.copy: lambda a, *_, **__: a.copy(), np.any: lambda a, *given, **options: np.any(plain(a), *given, **options),
     np.all: lambda a, *given, **options: np.all(plain(a), *given, **options),
 }
+
+
+summed_up = linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis))
+
+
+def clipped(a, low, high, options):
+    low, high = options.get("min", low), options.get("max", high)
+    a = a if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
 
 
 def repeated(a, repeats, axis):

@@ -4,20 +4,22 @@ For w = f(u) and an adjoint b of w, the derivative of any number J by w, the adj
 Griewank & Walther 2008, chapter 3.
 """
 import inspect
+from numbers import Real
 
 import numpy as np
 
 from .pointwise import Pointwise
 from .trace import BOOLEAN, operands
 
-# {operation: (b, w, operands) -> the adjoints of the operands, None where there is none}. Where two branches meet, one counts.
+# {operation: (b, w, operands) -> the adjoints of the operands, None where there is none}. Where two branches meet, one counts;
+# where a root of 0 has no derivative, 0 is taken: that of |v| at rest.
 ADJOINTS = {
     "add": lambda b, w, u, v: (b, b),
     "subtract": lambda b, w, u, v: (b, -b),
     "multiply": lambda b, w, u, v: (b * v, b * u),
     "divide": lambda b, w, u, v: (b / v, -b * w / v),
     "negative": lambda b, w, u: (-b,),
-    "sqrt": lambda b, w, u: (b / (2 * w),),
+    "sqrt": lambda b, w, u: (np.where(w == 0.0, 0.0, b / (2 * w)),),
     "exp": lambda b, w, u: (b * w,),
     "log": lambda b, w, u: (b / u,),
     "sin": lambda b, w, u: (b * np.cos(u),),
@@ -35,7 +37,11 @@ ADJOINTS = {
 
 def of_power(b, w, u, exponent, varies):
     """The adjoints of the operands of w = u ** exponent; varies: whether that of the exponent is asked for, where u > 0."""
-    return b * exponent * u ** (exponent - 1), b * w * np.log(u) if varies else None
+    with np.errstate(all="ignore"):
+        of_base = b * exponent * u ** (exponent - 1)
+        if not (isinstance(exponent, Real) and exponent >= 1):
+            of_base = np.where(u == 0.0, 0.0, of_base)
+        return of_base, np.where(u == 0.0, 0.0, b * w * np.log(u)) if varies else None
 
 
 def pullback(graph, given, adjoints, wanted):

@@ -67,6 +67,8 @@ class Derivatives:
     def __init__(self, sim, misfit, wrt, until, every):
         self.misfit, self.until, self.every, self.steps, self.kept = misfit, until, every, [], {}
         check_run(sim)
+        if not callable(misfit):
+            raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
         self.given, self.wrt = sim, checked(sim, wrt)
         self.names = {name: own_names(sim.law)[name] for name in self.wrt if name != "initial"}
         for name, own in self.names.items():
@@ -118,7 +120,7 @@ class Derivatives:
         found = self.misfit(followed)
         found = found.data if isinstance(found, xr.DataArray) else found
         if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
-            what = (f"has the shape {found.shape}" if isinstance(found, Tracked) else
+            what = (f"has the shape {found.shape} and the type {found.dtype}" if isinstance(found, Tracked) else
                     f"is {found!r}, which does not depend on the run")
             raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
         return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
@@ -128,7 +130,7 @@ class Derivatives:
         operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
         steps, last = ReverseSteps(operator, tuple(self.names.values()), len(self.steps)), len(self.steps)
         records = ReverseRecords(operator, self.sim.record, times, {
-            name: each for own in given.values() for name, each in own.items()})
+            name: each for own in given.values() for name, each in own.items()}, steps.found)
         found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
@@ -150,6 +152,11 @@ class Derivatives:
                     found[prefix] = values
                 look(step, state)
             last = first
+        every = {"initial": [*found.values()]} | {name: [steps.found[own]] for name, own in self.names.items()}
+        for name in self.wrt:
+            if not all(np.isfinite(each).all() for each in every[name]):
+                raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
+                                 "none, as the logarithm of 0")
         return {name: self.of_initial(found, steps) if name == "initial" else
                 self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
 
@@ -184,7 +191,7 @@ class Derivatives:
         for prefix, (name, each, _) in steps.sets.items():
             parts[name] = found[prefix]
             if each.tables.modal:          # by the values at the nodes, N of modes
-                matrix = np.linalg.inv(each.tables.reference.nodal)
+                matrix = np.linalg.pinv(each.tables.reference.nodal)
                 parts[name] = matrix @ (matrix.T @ found[prefix])
         # By the state itself.
         self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in steps.sets.items()})
@@ -202,7 +209,10 @@ class Derivatives:
                 start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.kept[0]).items()}
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
                 continue
-            direction = size_of(self.base[name].values) * random.uniform(-1, 1, found.shape)
+            base, own = self.base[name].values, self.names[name]
+            direction = size_of(base) * random.uniform(-1, 1, found.shape)
+            if own in self.given.law.not_negative and (base <= 0).any():
+                direction = np.abs(direction)          # into what is allowed
             slope += float(np.sum(found.values * direction))
             directions[name] = self.spread(name, direction)
         lengths = step / 2.0 ** np.arange(5)
@@ -255,13 +265,21 @@ class objective:          # noqa: N801  users call it like a function
         if "initial" in problem.wrt:
             raise ValueError("wrt='initial' is not allowed for an objective; give parameters, and take Simulation.gradient for "
                              "derivatives by the initial state")
+        for name, own in problem.names.items():
+            inside = [sim.mesh.regions[each] for each in regions_of(sim, own)]
+            if problem.wrt[name] == "region" and np.bincount(np.concatenate(inside)).max() > 1:
+                raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed for an objective: elements are in two of the "
+                                 f"regions {', '.join(regions_of(sim, own))}; take 'element', or regions that do not overlap")
         self._start = {name: problem.at_places(name, base.values) for name, base in problem.base.items()}
         self.x0 = np.concatenate([np.ravel(each) for each in self._start.values()])
         self.last: Gradient | None = None
 
     def named(self, x: Any) -> dict[str, xr.DataArray]:
         """{name: values} of a flat array of all parameters."""
-        parts = np.split(np.asarray(x, float), np.cumsum([np.size(each) for each in self._start.values()])[:-1])
+        x = np.asarray(x, float)
+        if x.shape != self.x0.shape:
+            raise ValueError(f"x has the shape {x.shape}; it must be {self.x0.shape}, as objective.x0")
+        parts = np.split(x, np.cumsum([np.size(each) for each in self._start.values()])[:-1])
         return {name: each.copy(data=part.reshape(each.shape)) for (name, each), part in zip(self._start.items(), parts)}
 
     def simulation(self, x: Any) -> Any:
@@ -299,6 +317,8 @@ def check_run(sim):
 
 def checked(sim, wrt):
     """What derivatives are asked for, {name: kind}. Raises ValueError where there are none."""
+    if not isinstance(wrt, str | dict | list | tuple):
+        raise ValueError(f"wrt={wrt!r} is not allowed; give a name, several in a list, or {{name: kind}}")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = ("initial", *own_names(sim.law))
     for name, kind in wrt.items():
@@ -306,6 +326,12 @@ def checked(sim, wrt):
         if kind is not True and (name == "initial" or kind not in KINDS):
             raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give "
                              + ("True" if name == "initial" else f"True, {', '.join(map(repr, KINDS))}"))
+        own = own_names(sim.law).get(name)
+        if own in sim.law.dispersive:
+            raise ValueError(f"wrt={name!r} is not allowed: it is dispersive here, and has no derivatives yet")
+        if kind == "region" and not regions_of(sim, own):
+            raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed: {sim.mesh!r} has no regions; take 'number' or "
+                             "'element', or mesh.with_regions(...)")
     if not wrt:
         raise ValueError(f"wrt={wrt!r} asks for nothing; give at least one of: {', '.join(allowed)}")
     return wrt

@@ -1,8 +1,11 @@
 """Recorders backwards: from the derivatives of a number by what was recorded those by the states that were looked at."""
 import numpy as np
 
-from ..analysis.fourier import Transform, window_value
+from ..analysis.fourier import Fourier, Transform, window_value
+from ..analysis.integrals import VolumeIntegral
+from ..analysis.probes import Extrema
 from ..analysis.tracked_arrays import Tracked, adjoints
+from ..program.transpose import NotDifferentiable
 from .reverse_steps import sets_of
 
 
@@ -10,12 +13,16 @@ class ReverseRecords:
     """The adjoint of the recorders of a run.
 
     operator   of the run;  record: {name: recorder};  times: of the states of the run, the first one's, too
-    given      {name of a variable of the dataset: derivatives by it} of records"""
+    given      {name of a variable of the dataset: derivatives by it} of records
+    by_element {name of a parameter: (element,)} derivatives, to which those of what recorders read of it are added"""
 
-    def __init__(self, operator, record, times, given):
-        self.sight, self.times = Sight(operator), np.array(times)
+    def __init__(self, operator, record, times, given, by_element):
+        self.sight, self.times = Sight(operator, by_element), np.array(times)
         self.recordings = {}
         for name, recorder in record.items():
+            if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
+                continue
+            check(name, recorder, operator.mesh)
             recording = recorder.attach(name, self.sight)
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
@@ -51,12 +58,27 @@ class ReverseRecords:
             self.sight.give_back(total, found)
 
 
+def check(name, recorder, mesh):
+    """Raise NotDifferentiable for a recorder whose values have no derivative here."""
+    boundaries = (recorder.boundary,) if isinstance(getattr(recorder, "boundary", None), str) else (
+        getattr(recorder, "boundary", None) or ())
+    if isinstance(recorder, Extrema) or isinstance(recorder, VolumeIntegral) and recorder.function is None:
+        raise NotDifferentiable(f"record {name!r}: {type(recorder).__name__} has no derivative here; take Points, "
+                                "SurfaceFields, Fourier, BoundaryIntegral, or VolumeIntegral with a function")
+    if isinstance(recorder, Fourier) and any(each in mesh.interfaces for each in boundaries):
+        raise NotDifferentiable(f"record {name!r}: a transform on the interface {boundaries[0]!r} has no derivative here; take "
+                                "points or a boundary")
+
+
 class Sight:
     """An operator as recorders see it, whose states are {prefix: (variable, row, element)} on the host. It remembers what was
-    looked at, so that derivatives find back."""
+    looked at, and the parameters that were read, so that derivatives find back.
 
-    def __init__(self, operator):
+    by_element   as of `ReverseRecords`"""
+
+    def __init__(self, operator, by_element):
         self.operator, self.looked, count = operator, [], operator.mesh.cell_count
+        self.by_element, self.read = by_element, []
         self.set_of, self.number = np.empty(count, int), np.empty(count, int)
         self.parts = []
         for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
@@ -71,6 +93,15 @@ class Sight:
     @property
     def here(self):
         return self
+
+    def parameters(self, part):
+        """As `Operator.parameters`."""
+        found = self.operator.parameters(part)
+        for name in self.by_element.keys() & found.keys():
+            cells = np.broadcast_to(part.spread(np.arange(len(self.set_of), dtype=float)), part.shape)
+            found[name] = Tracked(np.broadcast_to(found[name], part.shape))
+            self.read.append((name, np.rint(cells).astype(int).ravel(), found[name]))
+        return found
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
@@ -87,9 +118,12 @@ class Sight:
 
     def give_back(self, total, found):
         """Add the derivatives of a number by what was looked at to {prefix: array}."""
-        places, arrays = zip(*self.looked)
-        for elements, given in zip(places, adjoints(total, list(arrays))):
-            self.add(elements, np.nan_to_num(given), found)
+        arrays = [values for _, values in self.looked], [values for *_, values in self.read]
+        given = adjoints(total, [*arrays[0], *arrays[1]])
+        for (elements, _), each in zip(self.looked, given):
+            self.add(elements, each, found)
+        for (name, cells, _), each in zip(self.read, given[len(self.looked):]):
+            self.by_element[name] += np.bincount(cells, each.ravel(), len(self.by_element[name]))
         self.looked.clear()
 
     def add(self, elements, given, found, own=False):

@@ -90,18 +90,20 @@ class ReverseSteps:
         for row, q in zip(reversed(rows), reversed(inputs)):
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, adjoints, numbers, "stage", kind_of(row), k=k)
-            adjoints, k = result["q"], result.get("k", {})
+            adjoints, more = result["q"], result.get("k", {})
+            # A stage that leaves the register alone hands on what later ones ask of it.
+            k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():
                 at_start[prefix] = at_start[prefix] + more
         return {prefix: each + at_start[prefix] for prefix, each in adjoints.items()}
 
-    def pulled(self, output, q, adjoints, numbers, name, *options, k=()):
+    def pulled(self, output, q, adjoints, numbers, name, *options, k=None):
         """{input of a program: adjoints}, of those of its output, and of its register k where it has one."""
         program, owners = self.program(name, *options)
-        given, result = dict(numbers), {}
+        given, result, k = dict(numbers), {}, k or {}
         for prefix, values in q.items():
             given |= {f"{prefix}q": values, f"adjoint of {prefix}{output}": adjoints[prefix],
-                      f"adjoint of {prefix}k": k[prefix] if prefix in k else np.zeros_like(values)}
+                      f"adjoint of {prefix}k": np.broadcast_to(k.get(prefix, 0.0), values.shape)}
             given |= dict.fromkeys((f"{prefix}k", f"{prefix}q0"), values)          # in which a stage is linear
         wanted = (*program.program.inputs(), *program.program.inputs("number"))
         found = program.run({each: given[each] for each in wanted})

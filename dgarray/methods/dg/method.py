@@ -291,5 +291,7 @@ def check_mesh(problem, shapes):
                          f"dgarray.rectangle({example}), or the method Hermite")
     strange = [block.cell_type for block in mesh.blocks if block.cell_type not in shapes]
     if strange:
-        other = f"TensorDG; {TO_SPLIT}" if "line" in shapes else "NodalDG or ModalDG, or another mesh"
+        one = [NAMED_SHAPES[each] for each in strange]
+        other = "NodalDG" if "line" not in shapes or any(not each.tensor for each in one) else "TensorDG"
+        other = f"{other}; {TO_SPLIT}" if "line" in shapes else f"{other}, or another mesh"
         raise ValueError(f"this method works on {cells}, not on {strange[0]} cells: {mesh!r}; take {other}")
