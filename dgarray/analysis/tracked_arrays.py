@@ -339,6 +339,7 @@ def cut_or_padded(found, count, axis):
     return np.moveaxis(np.pad(found, pad), -1, axis)
 
 
+summed_up = linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis))
 FUNCTIONS = {
     np.sum: lambda a, *given, **options: a.sum(*given, **options), np.mean: mean, np.nanmean: nanmean,
     np.nansum: lambda a, *given, **options: np.nan_to_num(a).sum(*given, **options),
@@ -370,9 +371,6 @@ FUNCTIONS = {
     np.copy: lambda a, *_, **__: a.copy(), np.any: lambda a, *given, **options: np.any(plain(a), *given, **options),
     np.all: lambda a, *given, **options: np.all(plain(a), *given, **options),
 }
-
-
-summed_up = linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis))
 
 
 def clipped(a, low, high, options):
