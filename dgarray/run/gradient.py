@@ -128,7 +128,7 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
-        steps, last = ReverseSteps(operator, tuple(self.names.values()), len(self.steps)), len(self.steps)
+        steps, last = ReverseSteps(operator, tuple(self.names.values())), len(self.steps)
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
         found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}

@@ -5,16 +5,13 @@ A stage is a program, and so is its adjoint, see `dgarray.program.transpose`. St
 """
 import re
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
-from ..backends.cpu.compiled_program import CompiledProgram
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable, adjoint
 
-COMPILED = 3e8          # unknowns, times stages of all steps, for which it is worth to compile programs
 PLACES = "volume", "faces", "mass"          # of the values of a medium that varies inside of elements, see `Media`
 
 
@@ -25,15 +22,12 @@ class ReverseSteps:
     "" where there is one set.
 
     operator   whose steps these are;  parameters: names of the law's parameters by which derivatives are asked for
-    steps      how many there are
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has"""
 
-    def __init__(self, operator, parameters, steps):
+    def __init__(self, operator, parameters):
         self.operator, self.parameters, self.sets = operator, parameters, sets_of(operator)
         check(operator.method, [each.tables for _, each, _ in self.sets.values()])
         self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
-        much = operator.dofs * steps * len(operator.stepper.stages) > COMPILED
-        self.interpreter = partial(CompiledProgram, self.backend) if much else self.backend.interpreter
         self.programs, self.constants = {}, {}
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
 
@@ -54,7 +48,7 @@ class ReverseSteps:
             for parameter in self.parameters:
                 owners |= self.owners(program, parameter)
             transposed = adjoint(program, {*program.inputs(), *owners})
-            self.programs[name, *options] = self.interpreter(transposed, self.constants), owners
+            self.programs[name, *options] = self.backend.interpreter(transposed, self.constants), owners
         return self.programs[name, *options]
 
     def owners(self, program, parameter):
