@@ -228,7 +228,9 @@ class Graph:
 
 
 class Buffer:
-    """Memory for one copy to the host, on the device and pinned on the host; `fetch`: the copy that uses it, or None."""
+    """Two pieces of memory for one copy from the device to the host, one on the device and one pinned on the host.
+
+    fetch   the copy that uses them at present, or None"""
 
     def __init__(self, xp, size):
         # Not from CuPy's pool, which rounds up to a power of two.

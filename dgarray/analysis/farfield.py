@@ -207,8 +207,10 @@ def cross(normals, field):
 
 
 def radiated(current, x, k, u):
-    """sum of current exp(i k u . x) over all points, (direction, component); x (dim, face, point) and, with weights, current
-    (component, face, point)."""
+    """Radiation integral: the sum of current exp(i k u . x) over all points, (direction, component).
+
+    current   (component, face, point), times the weights of the quadrature;  x: (dim, face, point)
+    k         wave number;  u: unit vectors of the directions, (direction, dim)"""
     current, x = current.reshape(len(current), -1), x.reshape(len(x), -1)
     rows = max(1, BLOCK_VALUES // x.shape[1])
     return np.concatenate([np.exp(1j * k * (u[first:first + rows] @ x)) @ current.T for first in range(0, len(u), rows)])

@@ -40,7 +40,7 @@ class BoundaryIntegral(Recorder):
         _check(self)
 
     def attach(self, name: str, operator: Operator) -> Recording:
-        """The Recording of this recorder in one run."""
+        """The `Recording` that keeps this recorder's data in one run. name: of the record;  operator: of the run."""
         law, role = operator.law, f"record {name!r}"
         attrs = {"boundary": title(self.boundary), "long_name": f"integral over {title(self.boundary)}"}
         faces = operator.space.boundary_parts(self.boundary, role, self.degree)
@@ -76,7 +76,7 @@ class VolumeIntegral(Recorder):
         _check(self)
 
     def attach(self, name: str, operator: Operator) -> Recording:
-        """The Recording of this recorder in one run."""
+        """The `Recording` that keeps this recorder's data in one run. name: of the record;  operator: of the run."""
         role, here = f"record {name!r}", operator.here
         first = next(here.space.parts(role, self.degree))
         if self.function is None:

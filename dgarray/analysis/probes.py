@@ -106,7 +106,7 @@ class Points(Recorder):
         refuse_far_outside(f"record {name!r}", self.points, mesh)
 
     def attach(self, name: str, operator: Operator) -> Recording:
-        """The Recording of this recorder in one run."""
+        """The `Recording` that keeps this recorder's data in one run. name: of the record;  operator: of the run."""
         return _fields(name, operator, at_points(f"record {name!r}", operator, self.points), self)
 
 
@@ -130,7 +130,7 @@ class SurfaceFields(Recorder):
         whole("every", self.every)
 
     def attach(self, name: str, operator: Operator) -> Recording:
-        """The Recording of this recorder in one run."""
+        """The `Recording` that keeps this recorder's data in one run. name: of the record;  operator: of the run."""
         return _fields(name, operator, on_boundary(f"record {name!r}", operator, self.boundary), self)
 
 
@@ -150,7 +150,7 @@ class Extrema(Recorder):
         whole("every", self.every)
 
     def attach(self, name: str, operator: Operator) -> Recording:
-        """The Recording of this recorder in one run."""
+        """The `Recording` that keeps this recorder's data in one run. name: of the record;  operator: of the run."""
         law, series = operator.law, {}
         chosen = choice(f"record {name!r}", law, self.variables)
         for v in chosen:

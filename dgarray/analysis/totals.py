@@ -33,7 +33,7 @@ def totals(operator, values, own=None):
 
 
 def energy_inside(operator, fields, values, own=None):
-    """{"energy": integral of the energy that internal variables hold}; {} where the law has none.
+    """Integral over the domain of the energy that internal variables hold, as {"energy": number}; {} where the law has none.
 
     fields, values (variable, row, place) of the law's and of the internal variables at the nodes;  own: as of `totals`"""
     internal = operator.law.internal

@@ -145,7 +145,7 @@ class Neighbourhood:
 
 
 def _taken(name):
-    """The function that takes an array of this name from those that a part of a mesh has found."""
+    """A function that returns the array of this name, of those computed already for a part of a mesh."""
     return lambda self: self._found[name]
 
 

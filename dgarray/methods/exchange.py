@@ -136,7 +136,7 @@ class Copies(Exchange):
                      for found in (self.sent, self.received))
 
     def operations(self, states):
-        """The operations that renew the copies in these states, {name of a set: q}."""
+        """Operations that renew the copies of other parts' elements in states, {name of an element set: q}."""
         sent, received = self.bytes
         return [Operation("send to other parts", lambda: self.send(states), reads=("state",), writes={"messages": sent}),
                 Operation("receive copies", self.receive, reads=("messages",), writes={"state": received})]

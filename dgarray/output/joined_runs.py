@@ -59,7 +59,8 @@ def check_mesh(ds):
 
 
 def check_cells(cells, points):
-    """Numbers of corners (element, corner). Raises ValueError if they have become others, as by `run1 - run2`."""
+    """Corner numbers of the elements, (element, corner). Raises ValueError where they are no longer valid, as after arithmetic
+    on whole datasets such as `run1 - run2`."""
     if cells.dtype.kind == "f" and points < 2 ** np.finfo(cells.dtype).nmant and (cells == np.rint(cells)).all():
         cells = cells.astype(np.int64)          # of ds.astype
     numbers = cells.size == 0 or cells.dtype.kind in "iu" and cells.min() >= 0 and cells.max() < points

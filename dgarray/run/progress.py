@@ -42,7 +42,7 @@ class Progress:
             each.stop(good=kind is None)
 
     def update(self, t, dt, steps):
-        """Called after every step, which led to the time t, was dt long, and was the one of this number."""
+        """Called after every step. t: time reached;  dt: length of the step;  steps: number of steps so far."""
         if self.sim is not None:
             self._all_is_compiled()
             self._say_what_has_no_kernels()

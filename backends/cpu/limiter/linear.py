@@ -96,7 +96,8 @@ class LinearTile(TensorTile):
 
 
 class LinearSource(LimiterSource):
-    """Texts of the kernels, as of `LimiterSource`; all_<name>: what the limiters of all sets keep."""
+    """Source text of the kernels of the linear limiter, see `LimiterSource`. An array all_<name> holds what the limiters of all
+    element sets keep under that name."""
 
     tile_of = staticmethod(LinearTile)
 

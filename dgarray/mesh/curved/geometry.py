@@ -99,7 +99,7 @@ def quality_of_image(shape, J):
 
 
 def check_points(shape, order):
-    """Reference points (point, dim) at which det dx/dr of a curved cell must be positive: the geometry nodes, those of a map of
-    degree order + 2, and on simplices the points of a quadrature that is exact for det dx/dr."""
+    """Reference points (point, dim) at which det dx/dr of a valid curved cell is positive, a necessary condition: the geometry
+    nodes, those of a map of degree order + 2, and on simplices the points of a quadrature that is exact for det dx/dr."""
     points = [cell_maps.geometry_cell(shape, degree).nodes for degree in (order, order + 2)]
     return np.concatenate([*points, quadrature(shape.dim, max(shape.dim * (order - 1), 1))[0]] if shape.simplex else points)

@@ -34,7 +34,8 @@ FACES = {
 
 
 class Deck:
-    """What has been read: nodes, elements, sets by their names in capitals with `titles` as they are written, surfaces."""
+    """Contents of an Abaqus input file: nodes, elements, sets by their names in capitals, surfaces; titles: {name in capitals:
+    name as written in the file}."""
 
     def __init__(self):
         self.tags, self.points, self.blocks, self.numbers = [], [], [], []

@@ -105,7 +105,7 @@ class OnTrace:
                 for i, (q, form) in enumerate(zip(own, self.forms))]
 
     def at_mortar(self, i, values):
-        """The state of a side at the mortar points, from that at the face's nodes."""
+        """The state of side i, 0 or 1, interpolated from the nodes of its face to the mortar points."""
         m, split = self.mortars, self.mortars.splits[i]
         if m.same:
             return values

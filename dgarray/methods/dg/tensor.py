@@ -113,7 +113,7 @@ class TensorDG(DG):
 
     @property
     def nodal_order(self) -> Any:
-        """The highest degree of the polynomials that the output holds, in each coordinate."""
+        """Highest polynomial degree of the output, one number for all coordinates."""
         return self.highest_order
 
     def __repr__(self):

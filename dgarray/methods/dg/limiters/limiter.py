@@ -230,7 +230,9 @@ class Limiter(Kxrcf, Positivity):
         return [a * (1 / self.unit) for a in self.of_law(self.law.primitive, q=[a * self.unit for a in c], m=m)]
 
     def primitive_functions(self, c, m):
-        """The primitive variables as linear functions, coefficients of one after the other."""
+        """The primitive variables of an element as linear functions: their modal coefficients, variable after variable.
+
+        c: those of the conserved variables, as the result;  m: the law's parameters there"""
         rows, (to_nodes, to_modes) = self.dim + 1, (self.limits.reference.nodal, self.limits.inverse_nodal)
         c = [c[i:i + rows] for i in range(0, len(c), rows)]
         values = [self.of_law(self.law.primitive, q=[dot(node, a) for a in c], m=m) for node in to_nodes]
