@@ -61,12 +61,18 @@ def test_shapes_are_positively_oriented_with_faces_outwards(shape):
     mesh = from_arrays(shape.corners, [range(len(shape.vertices))])
     check_mesh(mesh)
     assert mesh.cell_type == shape.name and not mesh.notes
-    share = {"triangle": 2, "tetra": 6, "prism": 2}.get(shape.name, 1)
+    share = {"triangle": 2, "tetra": 6, "prism": 2, "pyramid": 3}.get(shape.name, 1)
     assert mesh.measures[0] == pytest.approx(2**shape.dim / share)
     if shape.name == "prism":
         slope = np.sqrt(0.5)
         assert np.allclose(mesh.normals[0], [(0, 0, -1), (0, 0, 1), (0, -1, 0), (slope, slope, 0), (-1, 0, 0)])
         assert np.allclose(mesh.face_measures, [2, 2, 4, 4 / slope, 4])
+    elif shape.name == "pyramid":          # over the corner (-1, -1), with the height 2
+        slope = np.sqrt(0.5)
+        found = {tuple(np.round(normal, 12)) for normal in mesh.normals[0]}
+        outwards = (0, 0, -1), (0, -1, 0), (slope, 0, slope), (0, slope, slope), (-1, 0, 0)
+        assert found == {tuple(np.round(n, 12)) for n in outwards}
+        assert np.allclose(np.sort(mesh.face_measures), np.sort([4, 2, 2, 2 / slope, 2 / slope]))
     elif not shape.simplex:
         outwards = [side * np.eye(shape.dim)[axis] for axis in range(shape.dim) for side in (-1, 1)]
         assert np.allclose(mesh.normals[0], outwards) and np.allclose(mesh.face_measures, 2 ** (shape.dim - 1))

@@ -84,7 +84,8 @@ def operator_of(method=None, law=LAW):
 
 def loop_of(operator, **options):
     operator.stepper = stepping.RK4
-    sim = SimpleNamespace(stepper=stepping.RK4, options={"dt": None, "cfl": 0.5, "steady": None} | options)
+    options = {"dt": None, "cfl": 0.5, "steady": None} | options
+    sim = SimpleNamespace(stepper=stepping.RK4, lengths=None, start=None, options=options)
     loop = TimeLoop(sim, operator)
     loop.start(operator.project(lambda x: LAW.conservative((1 + 0.3 * np.sin(6.2832 * x[0]), 0.4, 0.1, 1.0))))
     return loop

@@ -5,7 +5,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from ..reference.multilinear import gradients, weights
-from .errors import MeshError
+from .errors import TO_SPLIT, MeshError
 
 # Distance, relative to the size of a face, at which two places count as one: coordinates in files often have 7 digits.
 TOLERANCE = 1e-6
@@ -78,7 +78,8 @@ def touching_faces(mesh, label):
         raise MeshError(
             f"hanging nodes or a nonconforming interface: {len(np.unique(small[bad]))} unnamed inner faces without a "
             f"matching neighbour, first between {label(one[0])} and {label(other[0])} at {mesh.position(other)}; "
-            f"remesh so that neighbouring cells share whole faces{allowed}")
+            f"remesh so that neighbouring cells share whole faces{allowed}"
+            + (f"; {TO_SPLIT}" if len(mesh.blocks) > 1 else ""))
     count = len(np.unique(small))
     if not count:
         return []
