@@ -438,6 +438,8 @@ def test_options(options, message):
 def test_cells_that_do_not_fit():
     law = dg.Advection((1.0, 0.0))
     for method, mesh, other in ((dg.TensorDG(2), dg.rectangle(cells=2, periodic=True), "NodalDG or ModalDG"),
+                                (dg.TensorDG(2), dg.box(cells=1, shape="pyramid"), "NodalDG, or another mesh"),
+                                (dg.ModalDG(2), dg.box(cells=1, shape="pyramid"), "take NodalDG; or cut"),
                                 (dg.ModalDG(2), mesh_of(2, periodic=True), "TensorDG")):
         with pytest.raises(ValueError, match=other):
-            run(mesh, law, method, lambda x: (x[0],))
+            run(mesh, law if mesh.dim == 2 else dg.Advection((1.0, 0.0, 0.0)), method, lambda x: (x[0],))

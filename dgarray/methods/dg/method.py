@@ -291,7 +291,9 @@ def check_mesh(problem, shapes):
                          f"dgarray.rectangle({example}), or the method Hermite")
     strange = [block.cell_type for block in mesh.blocks if block.cell_type not in shapes]
     if strange:
-        one = [NAMED_SHAPES[each] for each in strange]
-        other = "NodalDG" if "line" not in shapes or any(not each.tensor for each in one) else "TensorDG"
-        other = f"{other}; {TO_SPLIT}" if "line" in shapes else f"{other}, or another mesh"
+        found = [NAMED_SHAPES[each] for each in strange]
+        if "line" in shapes:
+            other = f"{'TensorDG' if all(each.tensor for each in found) else 'NodalDG'}; {TO_SPLIT}"
+        else:
+            other = f"NodalDG{' or ModalDG' * all(each.simplex for each in found)}, or another mesh"
         raise ValueError(f"this method works on {cells}, not on {strange[0]} cells: {mesh!r}; take {other}")
