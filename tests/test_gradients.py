@@ -210,7 +210,9 @@ FUNCTIONS = {
                             + np.tanh(a) / (2 + np.cos(a))).sum(),
     "extremes": lambda a: (as_xarray(a).max() + np.min(a, axis=0).sum() + np.var(a) + (as_xarray(a).std("time") ** 2).sum()
                            + np.clip(a, -0.5, 0.5).sum() + np.cumsum(a)[3] + np.trapezoid(a, axis=0)[1] + np.linalg.norm(a)),
-    "any axes": lambda a: (np.einsum("ij,...j->...i", DATA, a[None]) ** 2).sum(),
+    "any axes": lambda a: ((np.einsum("ij,...j->...i", DATA, a[None]) ** 2).sum()
+                           + (np.einsum("i...,i", a, DATA[:, 0]) ** 2).sum()),
+    "powers of 0": lambda a: ((a - a[0, 0]) ** np.array([1.0, 2.0, 3.0])).sum() + np.linalg.norm(np.fft.rfft(a[:, 0])),
     "choices": lambda a: np.where(a > 0, a ** 2, -3 * a).sum() + np.maximum(a, 0.1)[0].sum() + np.minimum(a, DATA[:1]).sum(),
     "parts": lambda a: (a[np.array([0, 1, 1, 3])] ** 2).sum() + a[2:5, 1].sum() ** 2 + (np.diff(a, axis=0) ** 2).sum(),
     "joined": lambda a: ((np.concatenate([a, 2 * a], 1).T.reshape(-1)[::2] ** 2).sum()
@@ -249,6 +251,8 @@ def sim_of_sound():
     (3, "initial", "misfit=3 is not allowed"), (heard, 3, "wrt=3 is not allowed"),
     (heard, {"sound_speed": "region"}, "has no regions"),
     (lambda ds: np.sum(ds.dg.record("mic").p.data, where=False), "initial", "where= has no derivative"),
+    (lambda ds: np.max(ds.dg.record("mic").p.data, initial=0), "initial", "initial= has no derivative"),
+    (lambda ds: np.linalg.norm(ds.dg.record("mic").p.data, 1), "initial", "ord=1 has no derivative"),
     (lambda ds: np.median(ds.dg.record("mic").p.data), "initial", "numpy.median has no derivative here"),
     (lambda ds: float(np.asarray(ds.dg.record("mic").p).sum()), "initial", "a function that needs plain numbers")])
 def test_what_cannot_be_differentiated_is_said(misfit, wrt, text):

@@ -9,12 +9,12 @@ numbers z are such that dJ = Re(sum conj(b) dz).  Griewank & Walther 2008, chapt
 """
 from __future__ import annotations
 
-import string
 from typing import Any
 
 import numpy as np
 
 from ..physics.pullback import ADJOINTS, of_power
+from .array_transposes import fitted, letters_of, of_einsum, of_fft, of_matmul, of_rfft, of_tensordot
 
 SUPPORTED = ("+ - * / **, @, comparisons, sqrt, exp, log, sin, cos, tan, tanh, arctan2, abs, square, real, imag, conj, "
              "minimum, maximum, clip, where, sum, mean, max, min, var, std, trapezoid, cumsum, diff, dot, einsum, tensordot, "
@@ -126,7 +126,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         if ufunc in EQUAL:
             return EQUAL[ufunc](*given)
         if ufunc is np.matmul:
-            return product_of(*given)
+            return einsum(of_matmul(*given), *given)
         return pointwise(ufunc, given)
 
     def __array_function__(self, function, types, given, options):
@@ -174,15 +174,6 @@ def pointwise(ufunc, given):
     return Tracked(result, [(each, lambda b, i=i, each=each: fitted(back(i, b), each.value)) for i, each in tracked(given)])
 
 
-def fitted(b, value):
-    """An adjoint summed over the axes along which its array was repeated, and real where that is."""
-    extra = b.ndim - value.ndim
-    b = b.sum(axis=tuple(range(extra))) if extra else b
-    axes = tuple(i for i, n in enumerate(value.shape) if n == 1 != b.shape[i])
-    b = b.sum(axis=axes, keepdims=True) if axes else b
-    return b if value.dtype.kind == "c" else np.real(b)
-
-
 def total(a, axis=None, keepdims=False):
     """The sum over axes."""
     def back(b):
@@ -199,7 +190,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, **options):
 
 def extreme(a, axis, keepdims, place, options):
     """The largest or least entry along an axis, or of all; of several that are equal the first."""
-    plain_options(options)
+    plain_options({name: True if name == "initial" and value is not np._NoValue else value for name, value in options.items()})
     if axis is None or isinstance(axis, tuple) and len(axis) == a.ndim:
         found = a.ravel()[int(place(a.value))]
         return found.reshape((1,) * a.ndim) if keepdims else found
@@ -239,58 +230,27 @@ def linear(function, back):
 
 def einsum(subscripts, *given, **options):
     values = [plain(each) for each in given]
-    inside, arrow, result = subscripts.replace(" ", "").partition("->")
-    inputs = inside.split(",")
-    if "..." in subscripts:          # stands for the same letters everywhere, the last ones of them
-        free = [letter for letter in string.ascii_letters if letter not in subscripts]
-        counts = [value.ndim - len(each.replace("...", "")) for each, value in zip(inputs, values)]
-        most = "".join(free[:max(count for each, count in zip(inputs, counts) if "..." in each)])
-        inputs = [each.replace("...", most[len(most) - count:]) for each, count in zip(inputs, counts)]
-        inside, result = ",".join(inputs), result.replace("...", most)
-        subscripts = f"{inside}->{result}"
-    if not arrow:
-        letters = inside.replace(",", "")
-        result = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
-
-    def back(i, b):
-        sizes = dict(zip(inputs[i], values[i].shape))
-        if len(set(inputs[i])) < len(inputs[i]):
-            raise TypeError(f"np.einsum({subscripts!r}) takes a diagonal, and has no derivative here")
-        others = [inputs[k] for k in range(len(inputs)) if k != i]
-        known = set("".join(others) + result)
-        kept = "".join(letter for letter in inputs[i] if letter in known)
-        found = np.einsum(",".join([*others, result]) + "->" + kept,
-                          *(np.conj(v) for k, v in enumerate(values) if k != i), b)
-        shape = [sizes[letter] if letter in known else 1 for letter in inputs[i]]
-        return np.broadcast_to(found.reshape(shape), values[i].shape)
-    return Tracked(np.einsum(subscripts, *values), [
-        (each, lambda b, i=i, each=each: fitted(back(i, b), each.value)) for i, each in tracked(given)])
-
-
-def product_of(a, b):
-    """a @ b: with leading axes of one of them alone repeated."""
-    letters = string.ascii_letters
-    lead = letters[:max(np.ndim(a), np.ndim(b), 2) - 2]
-    of_a = (lead[len(lead) - np.ndim(a) + 2:] + "Y" if np.ndim(a) > 1 else "") + "Z"
-    of_b = (lead[len(lead) - np.ndim(b) + 2:] if np.ndim(b) > 1 else "") + "Z" + ("X" if np.ndim(b) > 1 else "")
-    return einsum(f"{of_a},{of_b}->{lead}{'Y' * (np.ndim(a) > 1)}{'X' * (np.ndim(b) > 1)}", a, b)
+    inputs, result = letters_of(subscripts, values)
+    return Tracked(np.einsum(f"{','.join(inputs)}->{result}", *values), [
+        (each, lambda b, i=i, each=each: fitted(of_einsum(inputs, result, values, i, b), each.value))
+        for i, each in tracked(given)])
 
 
 def tensordot(a, b, axes=2):
-    axes = (list(range(np.ndim(a) - axes, np.ndim(a))), list(range(axes))) if isinstance(axes, int) else axes
-    over = [[each] if isinstance(each, int) else list(each) for each in axes]
-    of_a, of_b = (list(string.ascii_letters[first:first + np.ndim(each)]) for first, each in ((0, a), (26, b)))
-    for i, k in zip(*over):
-        of_b[k % np.ndim(b)] = of_a[i % np.ndim(a)]
-    summed = {of_a[i % np.ndim(a)] for i in over[0]}
-    result = [letter for letter in of_a + of_b if letter not in summed]
-    return einsum(f"{''.join(of_a)},{''.join(of_b)}->{''.join(result)}", a, b)
+    return einsum(of_tensordot(a, b, axes), a, b)
 
 
 def dot(a, b):
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return a * b
     return tensordot(a, b, ([np.ndim(a) - 1], [max(np.ndim(b) - 2, 0)]))
+
+
+def norm(a, ord=None, axis=None, keepdims=False):
+    """The root of the sum of squares."""
+    if ord is not None:
+        raise TypeError(f"np.linalg.norm with ord={ord!r} has no derivative here; leave it out")
+    return total(np.real(a * np.conj(a)), axis, keepdims) ** 0.5
 
 
 def concatenate(arrays, axis=0, **options):
@@ -318,29 +278,8 @@ def where(condition, a, b):
         (each, lambda adjoint, i=i, each=each: fitted(back(i, adjoint), each.value)) for i, each in tracked(given)])
 
 
-def of_rfft(a, b, n=None, axis=-1, norm=None):
-    """The transpose of np.fft.rfft."""
-    count = a.shape[axis] if n is None else n
-    full = np.zeros((*np.moveaxis(b, axis, -1).shape[:-1], count), complex)
-    full[..., :b.shape[axis]] = np.moveaxis(b, axis, -1)
-    found = np.moveaxis(np.conj(np.fft.fft(np.conj(full), axis=-1, norm=norm)), -1, axis).real
-    return cut_or_padded(found, a.shape[axis], axis)
-
-
-def of_fft(a, b, n=None, axis=-1, norm=None):
-    """The transpose of np.fft.fft."""
-    return cut_or_padded(np.conj(np.fft.fft(np.conj(b), axis=axis, norm=norm)), a.shape[axis], axis)
-
-
-def cut_or_padded(found, count, axis):
-    """The first entries along an axis, with zeros behind them where there are too few."""
-    found = np.moveaxis(found, axis, -1)[..., :count]
-    pad = [(0, 0)] * (found.ndim - 1) + [(0, count - found.shape[-1])]
-    return np.moveaxis(np.pad(found, pad), -1, axis)
-
-
 summed_up = linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, axis), axis), axis))
-FUNCTIONS = {
+FUNCTIONS: dict[Any, Any] = {
     np.sum: lambda a, *given, **options: a.sum(*given, **options), np.mean: mean, np.nanmean: nanmean,
     np.nansum: lambda a, *given, **options: np.nan_to_num(a).sum(*given, **options),
     **dict.fromkeys((np.max, np.nanmax), lambda a, *given, **options: a.max(*given, **options)),
@@ -348,7 +287,7 @@ FUNCTIONS = {
     **dict.fromkeys((np.var, np.nanvar), variance),
     **dict.fromkeys((np.std, np.nanstd), lambda a, *given, **options: variance(a, *given, **options) ** 0.5),
     np.trapezoid: trapezoid, np.clip: lambda a, low=None, high=None, **options: clipped(a, low, high, options),
-    np.linalg.norm: lambda a, axis=None, keepdims=False: total(a * np.conj(a), axis, keepdims) ** 0.5,
+    np.linalg.norm: norm,
     np.reshape: lambda a, *shape, **options: a.reshape(*shape, *options.values()),
     np.ravel: lambda a, *_, **__: a.ravel(), np.transpose: lambda a, axes=None: a.transpose(*([] if axes is None else [axes])),
     np.moveaxis: linear(np.moveaxis, lambda a, b, source, destination: np.moveaxis(b, destination, source)),

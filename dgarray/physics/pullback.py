@@ -40,7 +40,7 @@ def of_power(b, w, u, exponent, varies):
     with np.errstate(all="ignore"):
         of_base = b * exponent * u ** (exponent - 1)
         if not (isinstance(exponent, Real) and exponent >= 1):
-            of_base = np.where(u == 0.0, 0.0, of_base)
+            of_base = np.where((u == 0.0) & (exponent < 1.0), 0.0, of_base)
         return of_base, np.where(u == 0.0, 0.0, b * w * np.log(u)) if varies else None
 
 

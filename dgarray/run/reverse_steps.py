@@ -75,7 +75,13 @@ class ReverseSteps:
         return next(cells for _, each, cells in self.sets.values() if each.tables is tables)
 
     def step(self, arrays, t, dt, adjoints):
-        """The adjoints of the state `arrays` before a step from those after it."""
+        """The adjoints of the state `arrays` before a step of the length dt from t, from those after it.
+
+        With the adjoints b of the state and p of the register after a stage, see `dgarray.stepping`, those before it are
+
+            p' = p + B b,  r' = dt (w p' + C b),  q' = beta b + v p' + (dr/dq)^T r',  k' = A p',  q0' = alpha b + u p'
+
+        and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
         rows, inputs = self.operator.stepper.stages, [arrays]
         inputs += [self.arrays(new) for _, new in self.operator.stages(self.state(arrays), t, dt)][:-1]
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):

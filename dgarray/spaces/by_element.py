@@ -29,6 +29,6 @@ class ByElement:
             self.known[key] = self.space.evaluation(points.reshape(-1, points.shape[-1])).places.reshape(points.shape[:-1])
         return self.known[key]
 
-    def plus(self, values, beside=0.0):
+    def plus(self, values):
         """This function plus one number for each element."""
         return ByElement(self.space, self.values + values, self.beside, self.known)
