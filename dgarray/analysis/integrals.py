@@ -93,7 +93,7 @@ class VolumeIntegral(Recorder):
                 for part in of_places(here.space.parts(role, self.degree), operator.own):
                     values = integrand(part.shape, q=part.values(q), t=t, **integrand.inputs(part))
                     total = [sum_so_far + part.integrate(value) for sum_so_far, value in zip(total, values)]
-                return operator.summed({"": total})[""]
+                return operator.summed(dict(zip(names, total, strict=True))).values()
         attrs = {"long_name": "integral over the domain"}
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
 
