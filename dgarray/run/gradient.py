@@ -12,8 +12,9 @@ from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
+from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
-from .reverse_steps import ReverseSteps
+from .reverse_steps import ReverseSteps, check_method
 
 if TYPE_CHECKING:
     pass
@@ -127,46 +128,53 @@ class Derivatives:
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
-        operator, times = self.sim.operator, [0.0, *(t for t, _ in self.steps)]
-        steps, last = ReverseSteps(operator, tuple(self.names.values())), len(self.steps)
+        operator, times, parameters = self.sim.operator, [0.0, *(t for t, _ in self.steps)], tuple(self.names.values())
+        check_method(operator)
+        steps, last = reciprocal_steps(operator, parameters) or ReverseSteps(operator, parameters), len(self.steps)
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
-        found = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in steps.sets.items()}
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
         zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
 
-        def look(step, arrays):
-            records.add(step, arrays, found)
+        def look(step, state):
+            records.add(step, state, steps)
             if step in snapshots:
                 for zone, cells in zones.items():
                     own = given[None if zone is None else str(zone)]
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
-                    records.sight.add(cells, q, found, own=True)
-        look(last, self.ahead(operator, steps, last)[-1])
-        for first in sorted(self.kept.keys() - {last}, reverse=True):
-            states = self.ahead(operator, steps, last - 1, first)
-            for step in reversed(range(first, last)):
-                state = states.pop()
-                for prefix, values in steps.step(state, times[step], self.steps[step][1], found).items():
-                    found[prefix] = values
-                look(step, state)
-            last = first
+                    records.sight.add(cells, q, steps, own=True)
+        for step, state in self.backwards(operator, steps.needs_states or records.need_states):
+            if step < last:
+                steps.step(state, times[step], self.steps[step][1])
+            look(step, state)
+        found = steps.adjoint
         every = {"initial": [*found.values()]} | {name: [steps.found[own]] for name, own in self.names.items()}
         for name in self.wrt:
             if not all(np.isfinite(each).all() for each in every[name]):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
-        return {name: self.of_initial(found, steps) if name == "initial" else
+        return {name: self.of_initial(found, steps.sets) if name == "initial" else
                 self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
 
-    def ahead(self, operator, steps, last, first=None):
-        """The states after each step from `first` to `last`, as `ReverseSteps` has them, computed again from one that was
-        kept; first: by default the nearest of these."""
-        first = max(step for step in self.kept if step <= last) if first is None else first
+    def backwards(self, operator, with_states):
+        """(number of steps, the state after them) from the last to the first; computed again from states that were kept. The
+        states are None where they are not asked for."""
+        last = len(self.steps)
+        if not with_states:
+            yield from ((step, None) for step in reversed(range(last + 1)))
+            return
+        for first in sorted(self.kept, reverse=True):
+            states = self.ahead(operator, first, last)
+            for step in reversed(range(first, last + 1)):
+                yield step, states.pop()
+            last = first - 1
+
+    def ahead(self, operator, first, last):
+        """The states after each step from `first` to `last`, computed again from the one that was kept."""
         state, found = operator.state(self.kept[first]), []
         for step in range(first, last + 1):
-            found.append(steps.arrays(state))
+            found.append(operator.of_sets({name: part.copy() for name, part in operator.by_set(state).items()}))
             if step < last:
                 t = self.steps[step - 1][0] if step else 0.0
                 state = operator.advance(state, t, self.steps[step][1])
@@ -185,16 +193,16 @@ class Derivatives:
         places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
         return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
 
-    def of_initial(self, found, steps):
+    def of_initial(self, found, sets):
         """The derivatives by the initial values at the nodes."""
         operator, parts = self.sim.operator, {}
-        for prefix, (name, each, _) in steps.sets.items():
+        for prefix, (name, each, _) in sets.items():
             parts[name] = found[prefix]
             if each.tables.modal:          # by the values at the nodes, N of modes
                 matrix = np.linalg.pinv(each.tables.reference.nodal)
                 parts[name] = matrix @ (matrix.T @ found[prefix])
         # By the state itself.
-        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in steps.sets.items()})
+        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in sets.items()})
         dataset = self.sim.dataset(operator.merged(parts))
         return dataset.isel(time=0, drop=True)
 

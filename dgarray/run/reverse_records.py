@@ -3,10 +3,12 @@ import numpy as np
 
 from ..analysis.fourier import Fourier, Transform, window_value
 from ..analysis.integrals import VolumeIntegral
-from ..analysis.probes import Extrema
+from ..analysis.probes import Extrema, Points, SurfaceFields
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..program.transpose import NotDifferentiable
-from .reverse_steps import sets_of
+from .program_adjoints import sets_of
+
+LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of the state, or sums of them
 
 
 class ReverseRecords:
@@ -26,7 +28,7 @@ class ReverseRecords:
             recording = recorder.attach(name, self.sight)
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
-                self.recordings[name] = recording, self.rows(recording, own)
+                self.recordings[name] = recording, recorder, self.rows(recording, own)
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -45,17 +47,22 @@ class ReverseRecords:
         return lambda number: [None if each is None or not weights[number] else
                                np.real(np.tensordot(phases[number], each, 1)) for each in fields]
 
-    def add(self, step, arrays, found):
-        """Add what the records of the state after so many steps give to its adjoints, {prefix: array}."""
-        for recording, rows in self.recordings.values():
+    @property
+    def need_states(self):
+        """Whether what a record gives depends on the state: all but samples of the state itself."""
+        return any(not isinstance(recorder, LINEAR) for _, recorder, _ in self.recordings.values())
+
+    def add(self, step, state, steps):
+        """Add what the records of the state after so many steps give to its adjoint, by `steps.add`."""
+        for recording, _, rows in self.recordings.values():
             if step % recording.every:
                 continue
             given = rows(step // recording.every)
             if all(each is None or not np.any(each) for each in given):
                 continue
-            values = recording.measure(arrays, float(self.times[step]))
+            values = recording.measure(state, float(self.times[step]))
             total = sum(((value * each).sum() for value, each in zip(values, given) if each is not None), Tracked(0.0))
-            self.sight.give_back(total, found)
+            self.sight.give_back(total, steps)
 
 
 def check(name, recorder, mesh):
@@ -71,8 +78,8 @@ def check(name, recorder, mesh):
 
 
 class Sight:
-    """An operator as recorders see it, whose states are {prefix: (variable, row, element)} on the host. It remembers what was
-    looked at, and the parameters that were read, so that derivatives find back.
+    """An operator as recorders see it. It remembers what was looked at, and the parameters that were read, so that derivatives
+    find back. None stands for a state that does not matter.
 
     by_element   as of `ReverseRecords`"""
 
@@ -85,7 +92,7 @@ class Sight:
             self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
             matrix = operator.to_highest[name]
             nodal = each.tables.reference.nodal if each.tables.modal else np.eye(each.shape[1])
-            self.parts.append((prefix, each.tables.moving, matrix @ nodal, nodal))
+            self.parts.append((prefix, name, each, matrix @ nodal, nodal))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
@@ -105,36 +112,38 @@ class Sight:
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
-        elements, rows = np.asarray(elements), max(len(matrix) for _, _, matrix, _ in self.parts)
+        elements, rows = np.asarray(elements), max(len(matrix) for *_, matrix, _ in self.parts)
         values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
-        for i, (prefix, moving, matrix, _) in enumerate(self.parts):
+        parts = None if state is None else self.operator.by_set(state)
+        for i, (_, name, each, matrix, _) in enumerate(self.parts):
             inside = self.set_of[elements] == i
-            values[:, :len(matrix), inside] = matrix @ state[prefix][:moving, :, self.number[elements[inside]]]
+            q = 0.0 if parts is None else matrix @ each.operations.take(
+                parts[name], self.number[elements[inside]])[:each.tables.moving].astype(float)
+            values[:, :len(matrix), inside] = q
         self.looked.append((elements, Tracked(values)))
         return self.looked[-1][1]
 
     def fetch(self, state):
         return Ready(self.take(state, np.arange(len(self.set_of))))
 
-    def give_back(self, total, found):
-        """Add the derivatives of a number by what was looked at to {prefix: array}."""
+    def give_back(self, total, steps):
+        """Add the derivatives of a number by what was looked at, by `steps.add`."""
         arrays = [values for _, values in self.looked], [values for *_, values in self.read]
         given = adjoints(total, [*arrays[0], *arrays[1]])
         for (elements, _), each in zip(self.looked, given):
-            self.add(elements, each, found)
+            self.add(elements, each, steps)
         for (name, cells, _), each in zip(self.read, given[len(self.looked):]):
             self.by_element[name] += np.bincount(cells, each.ravel(), len(self.by_element[name]))
         self.looked.clear()
 
-    def add(self, elements, given, found, own=False):
-        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, to {prefix: array};
+    def add(self, elements, given, steps, own=False):
+        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
         own: at the nodes of each set's own order."""
-        for i, (prefix, moving, *matrices) in enumerate(self.parts):
+        for i, (prefix, _, _, *matrices) in enumerate(self.parts):
             matrix = matrices[own]
             inside = self.set_of[elements] == i
-            if not inside.any():
-                continue
-            found[prefix][:moving, :, self.number[elements[inside]]] += matrix.T @ given[:, :len(matrix), inside]
+            if inside.any():
+                steps.add(prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
 
 
 class Ready:

@@ -1,0 +1,84 @@
+"""The energy weight W of a set of elements, and where the operator of a linear law is its own adjoint.
+
+The scheme conserves sum q . W q / 2 up to what fluxes and media take: W = C J M with the law's capacity C, det dx/dr = J, and the
+mass matrix M of the reference cell. For laws whose flux couples two kinds of variables, such as pressure and velocity or E and
+H, the operator of dq/dt = A q is symmetric but for their signs P:
+
+    A^T W = W P A P
+
+Then the adjoint of a step is a step, and the kernels of a run are those of its adjoint.
+"""
+from collections import deque
+
+import numpy as np
+
+from ...physics.capacity import over, times
+from ...physics.trace import operands
+from .mass import capacities
+
+
+class Weights:
+    """W of a set where each element has a matrix of its own: of straight elements with one medium each, or of tensor-product
+    elements, where it is diagonal.
+
+    tables   of the set"""
+
+    def __init__(self, tables):
+        self.tables = tables
+        cell = tables.cell
+        if tables.diagonal:
+            self.jacobian = cell.weights[:, None] * (tables.mesh.measures / 2 ** tables.dim if tables.affine else tables.jacobian)
+            self.mass = self.inverse = None
+        else:
+            self.jacobian = tables.mesh.measures / tables.mesh.cell_shape.measure
+            self.inverse = None if tables.modal else cell.vandermonde @ cell.vandermonde.T
+            self.mass = None if tables.modal else np.linalg.inv(self.inverse)
+        self.capacity = capacities(tables, tables.media.volume, slice(None))
+
+    def times(self, q):
+        """W q of values (variable, row, element) of all elements."""
+        found = np.stack(np.broadcast_arrays(*times(self.capacity, self.jacobian * q)))
+        return found if self.mass is None else self.mass @ found
+
+    def over(self, values, cells):
+        """W^-1 of values (variable, row, element of `cells`)."""
+        values = (values if self.inverse is None else self.inverse @ values) / self.jacobian[..., cells]
+        C = [tuple(each if np.ndim(each) == 0 else each[..., cells] for each in entry) if isinstance(entry, tuple) else
+             entry if np.ndim(entry) == 0 else entry[..., cells] for entry in self.capacity]
+        return np.stack(np.broadcast_arrays(*over(C, values)))
+
+    def sum_of(self, r):
+        """C r, and J times that where the metrics are at the nodes: what dq/dt = r without sources is made of."""
+        found = np.stack(np.broadcast_arrays(*times(self.capacity, r)))
+        return found * self.tables.jacobian if self.tables.diagonal and not self.tables.affine else found
+
+
+def has_weights(tables):
+    """Whether `Weights` knows W of a set: not where media vary inside of elements, or in curved triangles, tetrahedra, prisms
+    and pyramids, whose mass matrix is weight-adjusted; nor with internal variables."""
+    return tables.variables == tables.moving and not tables.media.weighted and (tables.diagonal or not tables.curved)
+
+
+def signs(law_flux):
+    """A sign for each variable, so that the flux of each depends on variables of the other sign alone, (variable,); None where
+    there are none, as for one variable that moves by itself.
+
+    law_flux   the pointwise function F(q) . n"""
+    graph = law_flux.graph
+    reads = []
+    for node in graph.nodes:
+        own = {node[1]} if node[0] == "input" and node[2] == "q" else set()
+        reads.append(own.union(*(reads[i] for i in operands(node))))
+    couples = {v: {int(name[1:]) for name in reads[output]} for v, output in enumerate(graph.outputs)}
+    for v in list(couples):
+        for w in couples[v]:
+            couples[w] = couples[w] | {v}
+    found = {}
+    for first in couples:
+        waiting = deque([(first, 1.0)] if first not in found else [])
+        while waiting:
+            v, sign = waiting.popleft()
+            if found.setdefault(v, sign) != sign:
+                return None
+            waiting.extend((w, -sign) for w in couples[v] if w not in found or found[w] == sign)
+    return np.array([found[v] for v in range(len(graph.outputs))])

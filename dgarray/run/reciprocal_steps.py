@@ -1,0 +1,175 @@
+"""The steps of a linear run backwards by its own kernels, where A^T W = W P A P: see `dgarray.methods.dg.weights`.
+
+With the adjoint b of a state, mu = P W^-1 b goes back by the steps of the problem without sources and given boundary values.
+"""
+from dataclasses import replace
+
+import numpy as np
+
+from ..backends.arrays import ArrayBackend
+from ..methods.dg.weights import Weights, has_weights, signs
+from ..physics.pointwise import Pointwise
+from .program_adjoints import ProgramAdjoints
+
+SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
+
+
+class ReciprocalSteps:
+    """As `ReverseSteps`, by the kernels of the run.
+
+    weights      {name: the `Weights` of each element set};  signs: P, of each variable
+    still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
+    state        mu, a state of that operator"""
+
+    def __init__(self, operator, still, parameters, weights, P):
+        self.operator, self.still, self.weights, self.signs = operator, still, weights, P[:, None, None]
+        self.programs, self.needs_states = ProgramAdjoints(operator, parameters), bool(parameters)
+        self.sets, self.found = self.programs.sets, self.programs.found
+        self.affine, self.state = is_affine(still), still.zeros()
+
+    def add(self, prefix, numbers, values):
+        """As `ReverseSteps.add`."""
+        name, _, _ = self.sets[prefix]
+        operations, state = self.still.operators[name].operations, self.still.by_set(self.state)[name]
+        places = operations.places_of(numbers)
+        more = self.signs * self.weights[name].over(values, numbers)
+        operations.scatter(state, places, operations.gather(state, places) + more.astype(state.dtype))
+
+    @property
+    def adjoint(self):
+        """{prefix: derivatives by the state (variable, row, element)}."""
+        return self.times_weights(self.state)
+
+    def times_weights(self, state):
+        """{prefix: W P of a state}."""
+        return {prefix: self.weights[self.sets[prefix][0]].times(self.signs * q)
+                for prefix, q in self.programs.host(state).items()}
+
+    def step(self, state, t, dt):
+        """Go back over the step of the length dt from t; state: before it, for derivatives by parameters.
+
+        With P W^-1 of what `ReverseSteps.step` says, where (dr/dq)^T is A for P W^-1 r'."""
+        b = self.still.filtered(self.state)
+        if not self.needs_states:
+            self.state = self.linear(lambda q: self.still.advance(q, t, dt), b)
+            return
+        visited, b = self.visited(state, t, dt), self.still.by_set(b)
+        p, at_start = dict.fromkeys(b, 0.0), dict.fromkeys(b, 0.0)
+        for row, (q, r) in zip(reversed(self.operator.stepper.stages), reversed(visited)):
+            time = t + row.c * dt
+            p = total((1.0, p), (row.B, b))
+            s = total((dt * row.w, p), (dt * row.C, b))
+            self.pull(q, r, s, time)
+            at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
+            slope = self.linear(lambda q, time=time: self.still.rhs(q, time), self.still.of_sets(s))
+            b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
+            if row.changes:
+                p = total((row.A, p))
+        self.state = self.still.of_sets(total((1.0, b), (1.0, at_start)))
+
+    def visited(self, state, t, dt):
+        """The state that each stage of a step reads, and dq/dt there, [(q, r)], each {name of a set: array}."""
+        q0 = q = {name: part.copy() for name, part in self.operator.by_set(state).items()}
+        k, found = dict.fromkeys(q, 0.0), []
+        for row in self.operator.stepper.stages:
+            r = self.operator.by_set(self.operator.rhs(self.operator.of_sets(q), t + row.c * dt))
+            found.append((q, r))
+            if row.changes:
+                k = total((row.A, k), (row.v, q), (row.u, q0), (dt * row.w, r))
+            q = total((row.alpha, q0), (row.beta, q), (row.B, k), (dt * row.C, r))
+        return found
+
+    def pull(self, q, r, s, t):
+        """Add (dr/dm)^T W P s of the parameters m at a stage, r = dq/dt at (q, t)."""
+        q, r = (self.programs.host(self.operator.of_sets(each)) for each in (q, r))
+        bar = self.times_weights(self.still.of_sets(s))
+        given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
+        given |= {f"adjoint of {prefix}r": values for prefix, values in bar.items()}
+        given |= self.sums(given, r)
+        found = self.programs.run(given, "finished", inputs=("sum",))
+        given |= {f"adjoint of {prefix}r": found[f"adjoint of {prefix}sum"] for prefix in q}
+        for name in ("face_terms", "volume_terms"):
+            self.programs.run(given, name, inputs=())
+
+    def sums(self, given, r):
+        """The inputs "sum" of `stage_program.finished` for r = dq/dt."""
+        if any(each.tables.physics.sources for _, each, _ in self.sets.values()):
+            zero = {f"{prefix}sum": np.zeros_like(values) for prefix, values in r.items()}
+            sources = self.programs.forward("finished", given | zero)
+            r = {prefix: values - sources[f"{prefix}r"] for prefix, values in r.items()}
+        return {f"{prefix}sum": self.weights[self.sets[prefix][0]].sum_of(values) for prefix, values in r.items()}
+
+    def linear(self, function, state):
+        """The linear part of a function of a state."""
+        found = function(state)
+        if self.affine:
+            for part, constant in zip(*(self.still.by_set(each).values() for each in (found, function(self.still.zeros())))):
+                part -= constant
+        return found
+
+
+def reciprocal_steps(operator, parameters):
+    """The `ReciprocalSteps` of an operator, or None where A^T W = W P A P does not hold."""
+    tables = {name: each.tables for name, each in operator.operators.items()}
+    P = signs(next(iter(tables.values())).functions.along) if all(map(has_weights, tables.values())) else None
+    if P is None:
+        return None
+    weights, still = {name: Weights(each) for name, each in tables.items()}, without_source(operator)
+    arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
+    return ReciprocalSteps(operator, still, parameters, weights, P) if is_reciprocal(arrays, weights, P) else None
+
+
+def is_reciprocal(operator, weights, P):
+    """Whether A^T W = W P A P, as random states tell: all over the mesh, and near each boundary.
+
+    operator   by array expressions in float64"""
+    random, start = np.random.default_rng(0), operator.by_set(operator.rhs(operator.zeros(), 0.0))
+    groups = {name: each.tables.groups for name, each in operator.operators.items()}
+    places = [{name: each[i].faces[:, 0] for name, each in groups.items() if i < len(each)}
+              for i in range(max(map(len, groups.values())))]
+
+    def slope(q):
+        found = operator.by_set(operator.rhs(operator.of_sets(q), 0.0))
+        return {name: found[name] - start[name] for name in q}
+
+    def dot(a, b):
+        return sum(float(np.vdot(a[name], b[name])) for name in a)
+
+    def signed(q):
+        return {name: P[:, None, None] * values for name, values in q.items()}
+    for where in (dict.fromkeys(groups, slice(None)), *places):
+        x, y = ({name: np.zeros(each.shape) for name, each in operator.operators.items()} for _ in range(2))
+        for name, cells in where.items():
+            for q in (x, y):
+                q[name][:, :, cells] = random.uniform(-1, 1, q[name][:, :, cells].shape)
+        Wx, Wy = ({name: weights[name].times(values) for name, values in q.items()} for q in (x, y))
+        Ax, Ay = slope(x), signed(slope(signed(y)))
+        twice = total((1.0, slope(total((2.0, x)))), (-2.0, Ax))
+        size = np.sqrt(dot(Ax, Ax) * dot(Wy, Wy)) + np.sqrt(dot(Wx, Wx) * dot(Ay, Ay))
+        if dot(twice, twice) > SAME * dot(Ax, Ax) or not abs(dot(Ax, Wy) - dot(Wx, Ay)) <= SAME * size:
+            return False
+    return True
+
+
+def without_source(operator):
+    """The operator of the problem without the user's source, if that does not depend on the state."""
+    problem = operator.problem
+    if problem.source is None or Pointwise(problem.source, problem.inputs, "source").depends_on("q"):
+        return operator
+    return operator.method.discretised(replace(problem, source=None), operator.backend, operator.stepper)
+
+
+def is_affine(operator):
+    """Whether anything depends on time beside the state, or moves a state of zeros."""
+    jumps = [group.jump for each in operator.operators.values() for group in each.tables.groups]
+    functions = [getattr(each.tables.functions, name) for each in operator.operators.values()
+                 for name in ("volume", "pair", "finish")]
+    if any(each is not None and each.depends_on("t") for each in (*functions, *jumps)):
+        return True
+    return any(np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+
+
+def total(*terms):
+    """{name: sum of the products} of terms (number, {name: array or 0.0}), of those whose number is not 0."""
+    return {name: sum(parts[name] if factor == 1 else factor * parts[name] for factor, parts in terms if factor)
+            for name in terms[0][1]}
