@@ -107,8 +107,26 @@ def in_space(shape, eps):
                          backend="numpy")
 
 
+def hum(x, t, *, strength=2.0, rate=3.0):
+    return strength * np.sin(rate * t) * bump(x), 0 * x[0], 0 * x[0]
+
+
+def entering(x, t, amplitude=0.5, width=0.3):
+    p = amplitude * np.exp(-((x[0] + 1 - t) / width) ** 2)
+    return p, p, 0 * p
+
+
+def opening(q, n, t, Z=0.8, rate=9.0):
+    v = q[1] * n[0] + q[2] * n[1]
+    return Z * (1 + np.sin(rate * t)) * v, q[1], q[2]
+
+
 WEST_EAST = {"west": 1.0, "east": 2.0}
 PROBLEMS = {
+    "numbers": (lambda: of_sound(square(), dg.NodalDG(2), {"left": dg.incident(entering), "default": dg.absorbing}, source=hum),
+                heard, ["source.strength", "source.rate", "left.amplitude", "left.width", "sound_speed", "initial"]),
+    "coefficients in time": (lambda: of_sound(square(), dg.ModalDG(2), opening, source=hum), heard,
+                             ["default.Z", "default.rate", "source.rate", "initial"]),
     "by region": (lambda: with_mic(halves(), dg.Acoustics(2, sound_speed=WEST_EAST, density=WEST_EAST), dg.NodalDG(2), dg.wall,
                                    sound), heard, ["sound_speed", "density"]),
     "smooth": (lambda: with_mic(square(), dg.Acoustics(2, sound_speed=smooth), dg.NodalDG(2), dg.absorbing, sound),

@@ -12,6 +12,7 @@ from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
+from .named_numbers import NamedNumbers
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
@@ -44,6 +45,10 @@ class Gradient:
                                  obj=self)
         return found[name]
 
+    def __getitem__(self, name):
+        """The derivatives by `name`, as of the attributes, and by numbers such as "source.strength"."""
+        return self._found[choose("derivatives by", name, self._found, "; this gradient has those by")]
+
     def __dir__(self):
         return [*super().__dir__(), *self._found]
 
@@ -71,13 +76,17 @@ class Derivatives:
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
         self.given, self.wrt = sim, checked(sim, wrt)
-        self.names = {name: own_names(sim.law)[name] for name in self.wrt if name != "initial"}
+        self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name])
+        self.names = self.numbers.own | {name: own_names(sim.law)[name] for name in self.wrt
+                                         if name != "initial" and name not in self.numbers.own}
         for name, own in self.names.items():
             if self.wrt[name] is True:
-                value = sim.law.parameters[own]
+                value = sim.law.parameters.get(own)
                 self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
         known, space = {}, sim.method.space(sim.problem)
-        self.base = {name: ByElement(space, *base_of(sim, own), known) for name, own in self.names.items()}
+        bases = {name: self.numbers.base(name) if name in self.numbers.own else base_of(sim, own)
+                 for name, own in self.names.items()}
+        self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
 
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
@@ -85,7 +94,7 @@ class Derivatives:
         law.of_layers = self.given.law
         law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
                                            for name, base in self.base.items()}
-        return self.given.replace(law=law)
+        return self.given.replace(law=law, **self.numbers.changes())
 
     def gradient(self, more=None):
         """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
@@ -212,7 +221,7 @@ class Derivatives:
         """See `Gradient.check`."""
         slope, directions, start = 0.0, {}, None
         for name in self.wrt:
-            found = getattr(gradient, name)
+            found = gradient[name]
             if name == "initial":
                 start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.kept[0]).items()}
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
@@ -283,10 +292,13 @@ def checked(sim, wrt):
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = ("initial", *own_names(sim.law))
     for name, kind in wrt.items():
-        choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by")
-        if kind is not True and (name == "initial" or kind not in KINDS):
-            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give "
-                             + ("True" if name == "initial" else f"True, {', '.join(map(repr, KINDS))}"))
+        if "." in str(name):          # a number of a source or condition, see `NamedNumbers`
+            kinds = ("number",)
+        else:
+            choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", ("'source.NUMBER'", "'BOUNDARY.NUMBER'"))
+            kinds = () if name == "initial" else KINDS
+        if kind is not True and kind not in kinds:
+            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
         own = own_names(sim.law).get(name)
         if own in sim.law.dispersive:
             raise ValueError(f"wrt={name!r} is not allowed: it is dispersive here, and has no derivatives yet")

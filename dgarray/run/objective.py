@@ -59,4 +59,4 @@ class objective:          # noqa: N801  users call it like a function
     def __call__(self, x: Any) -> tuple[float, np.ndarray]:
         """J and its gradient, (value, flat array as x)."""
         self.last = found = self._problem.gradient(self._more(x))
-        return found.value, np.concatenate([np.ravel(getattr(found, name)) for name in self._start])
+        return found.value, np.concatenate([np.ravel(found[name]) for name in self._start])

@@ -7,10 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
+from ..methods.dg.interfaces import conditions_inside
 from ..methods.dg.weights import Weights, has_weights, signs
+from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
+from ..physics.trace import trace
 from .program_adjoints import ProgramAdjoints
 
+STATES = "q", "l", "r"          # arguments of pointwise functions
+LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
 SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
 
 
@@ -109,14 +114,34 @@ class ReciprocalSteps:
 
 
 def reciprocal_steps(operator, parameters):
-    """The `ReciprocalSteps` of an operator, or None where A^T W = W P A P does not hold."""
+    """The `ReciprocalSteps` of an operator, or None where dq/dt is not linear in q, its coefficients depend on time, or
+    A^T W = W P A P does not hold."""
     tables = {name: each.tables for name, each in operator.operators.items()}
     P = signs(next(iter(tables.values())).functions.along) if all(map(has_weights, tables.values())) else None
-    if P is None:
+    inside = conditions_inside(operator.mesh, operator.problem.boundary)
+    if P is None or inside or not all(map(is_linear, functions_of(operator))):
         return None
     weights, still = {name: Weights(each) for name, each in tables.items()}, without_source(operator)
     arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
     return ReciprocalSteps(operator, still, parameters, weights, P) if is_reciprocal(arrays, weights, P) else None
+
+
+def functions_of(operator):
+    """The pointwise functions of dq/dt."""
+    every = [each.tables for each in operator.operators.values()]
+    found = [each for tables in every for name, each in vars(tables.functions).items() if name not in LOOKED_AT]
+    return found + [group.jump for tables in every for group in tables.groups if group.jump is not None]
+
+
+def is_linear(function):
+    """Whether the derivatives of a pointwise function by states, q, l, r, depend neither on states nor on time."""
+    names = list(function.used)
+    states = [name for name in names if function.used[name][0] in STATES]
+
+    def change(u, d):
+        return derivative(function.graph, dict(zip(names, u)), dict(zip(states, d)))
+    reads = trace(change, {"u": len(names), "d": len(states)}).inputs
+    return not any(function.used[name][0] in (*STATES, "t") for i, name in enumerate(names) if f"u{i}" in reads)
 
 
 def is_reciprocal(operator, weights, P):
@@ -144,9 +169,8 @@ def is_reciprocal(operator, weights, P):
                 q[name][:, :, cells] = random.uniform(-1, 1, q[name][:, :, cells].shape)
         Wx, Wy = ({name: weights[name].times(values) for name, values in q.items()} for q in (x, y))
         Ax, Ay = slope(x), signed(slope(signed(y)))
-        twice = total((1.0, slope(total((2.0, x)))), (-2.0, Ax))
         size = np.sqrt(dot(Ax, Ax) * dot(Wy, Wy)) + np.sqrt(dot(Wx, Wx) * dot(Ay, Ay))
-        if dot(twice, twice) > SAME * dot(Ax, Ax) or not abs(dot(Ax, Wy) - dot(Wx, Ay)) <= SAME * size:
+        if not abs(dot(Ax, Wy) - dot(Wx, Ay)) <= SAME * size:
             return False
     return True
 
@@ -160,13 +184,9 @@ def without_source(operator):
 
 
 def is_affine(operator):
-    """Whether anything depends on time beside the state, or moves a state of zeros."""
-    jumps = [group.jump for each in operator.operators.values() for group in each.tables.groups]
-    functions = [getattr(each.tables.functions, name) for each in operator.operators.values()
-                 for name in ("volume", "pair", "finish")]
-    if any(each is not None and each.depends_on("t") for each in (*functions, *jumps)):
-        return True
-    return any(np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+    """Whether anything depends on time, or moves a state of zeros."""
+    return any(each.depends_on("t") for each in functions_of(operator)) or any(
+        np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
 
 
 def total(*terms):

@@ -1,8 +1,8 @@
 """The energy weight W of a set of elements, and where the operator of a linear law is its own adjoint.
 
-The scheme conserves sum q . W q / 2 up to what fluxes and media take: W = C J M with the law's capacity C, det dx/dr = J, and the
-mass matrix M of the reference cell. For laws whose flux couples two kinds of variables, such as pressure and velocity or E and
-H, the operator of dq/dt = A q is symmetric but for their signs P:
+The scheme conserves sum q . W q / 2 up to what fluxes and media take: W = C J M with the law's capacity C, J = det dx/dr, and
+the mass matrix M of the reference cell. For laws whose flux couples two kinds of variables, such as pressure and velocity or E
+and H, the operator of dq/dt = A q is symmetric but for their signs P:
 
     A^T W = W P A P
 
@@ -27,7 +27,8 @@ class Weights:
         self.tables = tables
         cell = tables.cell
         if tables.diagonal:
-            self.jacobian = cell.weights[:, None] * (tables.mesh.measures / 2 ** tables.dim if tables.affine else tables.jacobian)
+            jacobian = tables.mesh.measures / 2 ** tables.dim if tables.affine else tables.jacobian
+            self.jacobian = cell.weights[:, None] * jacobian
             self.mass = self.inverse = None
         else:
             self.jacobian = tables.mesh.measures / tables.mesh.cell_shape.measure

@@ -1,0 +1,120 @@
+"""Numbers of a source or boundary condition, by which a run has derivatives: they become parameters of the law.
+
+A number is what a function of the user has as an argument with a number as its default, `def source(x, t, strength=1.0)`, or a
+field of a dataclass, or that of what these hold: the field of `incident(field)` has its own.
+"""
+import inspect
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from numbers import Real
+
+import numpy as np
+
+from ..methods.problem import by_name
+from ..physics.declared import Declared, declared
+from ..physics.trace import arguments, call, parameters
+from ..support.wording import choose
+
+OFFERED = {"q", "x", "t", "n", "m", "l", "r", "ml", "mr", "p", "law", "face"}          # arguments that are not numbers
+
+
+class NamedNumbers:
+    """The numbers of a simulation's source and conditions that are asked for.
+
+    sim      the simulation;  names: such as "source.strength" or "left.strength"
+    values   {name: its value};  own: {name: that of the law's parameter}"""
+
+    def __init__(self, sim, names):
+        self.sim, self.paths, self.values = sim, {}, {}
+        self.own = {name: name.replace(".", "_").replace(" ", "_") for name in names}
+        holders = {"source": sim.options["source"]} | by_name(sim.options["boundary"])
+        holders = {name: each for name, each in holders.items() if each is not None}
+        for name in names:
+            holder, _, number = name.rpartition(".")
+            found = numbers_of(holders[choose("wrt", holder, holders, "; numbers are those of")])
+            self.paths[name] = holder, found[choose(f"wrt={name!r}: number", number, found, f" of {holder!r}; it has")]
+            self.values[name] = self.check(name, holders[holder], self.paths[name][1])
+
+    def check(self, name, holder, path):
+        """The value of a number. Raises ValueError where arrays cannot take its place."""
+        value = value_at(holder, path)
+        what = declared(holder)
+        if what.between or what.in_problem:
+            raise ValueError(f"wrt={name!r} is not allowed: no derivatives by the numbers of {holder!r}; give a plain "
+                             "function")
+        try:
+            with_number(holder, path, np.array([value, value]))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"wrt={name!r} is not allowed: {holder!r} looks at its value when it is made ({error}); give a "
+                             "plain function with an argument of this name") from None
+        return value
+
+    def base(self, name):
+        """(Numbers of the elements, what is added to them), as of a parameter of the law."""
+        return np.full(self.sim.mesh.cell_count, self.values[name]), 0.0
+
+    def changes(self):
+        """{option of the simulation: source or boundary whose numbers are the law's parameters}."""
+        options, found = {name: self.sim.options[name] for name in ("source", "boundary")}, {}
+        for name, (holder, path) in self.paths.items():
+            found.setdefault(holder, {})[path] = self.own[name]
+        conditions = by_name(options["boundary"]) | {holder: from_parameters(by_name(options["boundary"])[holder], paths)
+                                                     for holder, paths in found.items() if holder != "source"}
+        source = from_parameters(options["source"], found["source"]) if "source" in found else options["source"]
+        return {"source": source, "boundary": conditions or None}
+
+
+def numbers_of(holder):
+    """{name: path} of the numbers of a function or dataclass and what it holds; the path is a tuple of names."""
+    found = {}
+    if is_dataclass(holder):
+        for field in fields(holder):
+            value = getattr(holder, field.name)
+            if is_number(value):
+                found[field.name] = (field.name,)
+            elif callable(value) and not isinstance(value, type):
+                found |= {name: (field.name, *path) for name, path in numbers_of(value).items()}
+    elif callable(holder):
+        for name, each in parameters(holder).items():
+            if is_number(each.default) and name not in OFFERED:
+                found[name] = (name,)
+    return found
+
+
+def is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def value_at(holder, path):
+    """The number at a path."""
+    for name in path:
+        holder = getattr(holder, name) if is_dataclass(holder) else parameters(holder)[name].default
+    return float(holder)
+
+
+def with_number(holder, path, value):
+    """A function or dataclass with another value of the number at a path."""
+    name, *rest = path
+    if not is_dataclass(holder):
+        return partial(holder, **{name: value})
+    return replace(holder, **{name: with_number(getattr(holder, name), rest, value) if rest else value})
+
+
+def from_parameters(function, paths):
+    """A source or condition whose numbers are the law's parameters, {path: name of the parameter}."""
+    taken = {path[0] for path in paths if not is_dataclass(function)}
+    asked = {name: parameters(function)[name] for name in arguments(function) if name not in taken}
+
+    def with_parameters(**given):
+        own = function
+        for path, name in paths.items():
+            own = with_number(own, path, getattr(given["m"], name))
+        return call(own, {name: value for name, value in given.items() if name in asked})
+    everything = asked | {"m": inspect.Parameter("m", inspect.Parameter.KEYWORD_ONLY)}
+    with_parameters.__signature__ = inspect.Signature(
+        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in everything.values()])
+    with_parameters.__name__ = getattr(function, "__name__", type(function).__name__)
+    for name in Declared._fields:
+        if getattr(function, name, None) is not None:
+            setattr(with_parameters, name, getattr(function, name))
+    return with_parameters
