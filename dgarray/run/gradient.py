@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from math import prod
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,8 @@ from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
+from .kept_states import FEW, KeptStates
+from .memory import check as check_memory
 from .named_numbers import NamedNumbers
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
 
 KINDS = ("number", "region", "element")          # of derivatives by a parameter
 BESIDE = ("_time_span", "_largest", "_areas")          # of records of transforms, which have no derivatives
-KEPT = 8          # states of a run that are kept at least, before every other one is let go
 
 
 class Gradient:
@@ -68,11 +72,14 @@ class Derivatives:
 
     misfit   function of the dataset, the number J
     wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
-    steps    [(time after the step, its length)] of the run;  kept: {number of steps: plain arrays} of some of its states"""
+    memory   bytes of the states that may be kept; None: as `KeptStates` says
+    states   the `KeptStates` of the run"""
 
-    def __init__(self, sim, misfit, wrt, until, every):
-        self.misfit, self.until, self.every, self.steps, self.kept = misfit, until, every, [], {}
+    def __init__(self, sim, misfit, wrt, until, every, memory=None):
+        self.misfit, self.until, self.every, self.memory = misfit, until, every, memory
         check_run(sim)
+        if memory is not None and not (isinstance(memory, Real) and memory >= bytes_of_state(sim)):
+            raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
         self.given, self.wrt = sim, checked(sim, wrt)
@@ -98,25 +105,20 @@ class Derivatives:
 
     def gradient(self, more=None):
         """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
-        self.sim, self.steps, self.kept = self.changed(more or {}), [], {}
+        self.sim = self.changed(more or {})
         dataset = self.forward()
         value, given = self.by_data(dataset)
         return Gradient(self, value, dataset, self.backward(dataset, given))
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
-        start, stride = self.sim.project(), 1
-
-        def keep(state):
-            nonlocal stride
-            self.steps.append((state.t, state.dt))
-            if state.step % stride == 0:
-                self.kept[state.step] = state.q
-                if len(self.kept) > max(KEPT, 2 * stride):
-                    stride *= 2
-                    self.kept = {step: q for step, q in self.kept.items() if step % stride == 0}
-        dataset = self.sim.run(self.until, self.every, callback=keep)
-        self.kept[0] = start
+        start, size = self.sim.project(), bytes_of_state(self.sim)
+        self.states = states = KeptStates(None if self.memory is None else max(1, int(self.memory // size)))
+        plan = self.sim.memory(self.until, self.every, quick=True)
+        more = {"states for the way back": (states.most or FEW) * size}
+        check_memory(replace(plan, host=plan.host | more), self.sim.backend)
+        dataset = self.sim.run(self.until, self.every, callback=states.look)
+        states.kept[0] = self.start = start
         return dataset
 
     def by_data(self, dataset):
@@ -137,9 +139,9 @@ class Derivatives:
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
-        operator, times, parameters = self.sim.operator, [0.0, *(t for t, _ in self.steps)], tuple(self.names.values())
+        operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
         check_method(operator)
-        steps, last = reciprocal_steps(operator, parameters) or ReverseSteps(operator, parameters), len(self.steps)
+        steps, last = reciprocal_steps(operator, parameters) or ReverseSteps(operator, parameters), len(times) - 1
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
@@ -153,9 +155,10 @@ class Derivatives:
                     own = given[None if zone is None else str(zone)]
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
                     records.sight.add(cells, q, steps, own=True)
-        for step, state in self.backwards(operator, steps.needs_states or records.need_states):
+        with_states = steps.needs_states or records.need_states
+        for step, state in self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1))):
             if step < last:
-                steps.step(state, times[step], self.steps[step][1])
+                steps.step(state, times[step], self.states.steps[step][1])
             look(step, state)
         found = steps.adjoint
         every = {"initial": [*found.values()]} | {name: [steps.found[own]] for name, own in self.names.items()}
@@ -165,29 +168,6 @@ class Derivatives:
                                  "none, as the logarithm of 0")
         return {name: self.of_initial(found, steps.sets) if name == "initial" else
                 self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
-
-    def backwards(self, operator, with_states):
-        """(number of steps, the state after them) from the last to the first; computed again from states that were kept. The
-        states are None where they are not asked for."""
-        last = len(self.steps)
-        if not with_states:
-            yield from ((step, None) for step in reversed(range(last + 1)))
-            return
-        for first in sorted(self.kept, reverse=True):
-            states = self.ahead(operator, first, last)
-            for step in reversed(range(first, last + 1)):
-                yield step, states.pop()
-            last = first - 1
-
-    def ahead(self, operator, first, last):
-        """The states after each step from `first` to `last`, computed again from the one that was kept."""
-        state, found = operator.state(self.kept[first]), []
-        for step in range(first, last + 1):
-            found.append(operator.of_sets({name: part.copy() for name, part in operator.by_set(state).items()}))
-            if step < last:
-                t = self.steps[step - 1][0] if step else 0.0
-                state = operator.advance(state, t, self.steps[step][1])
-        return found
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
@@ -223,7 +203,7 @@ class Derivatives:
         for name in self.wrt:
             found = gradient[name]
             if name == "initial":
-                start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.kept[0]).items()}
+                start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.start).items()}
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
                 continue
             base, own = self.base[name].values, self.names[name]
@@ -258,10 +238,10 @@ class Derivatives:
     def value(self, parameters, start):
         """J of a run with the same steps, parameters larger by {name: (element,)}, and an initial state by {name: array}."""
         sim = self.changed(parameters)
-        sim.lengths = [dt for _, dt in self.steps]
+        sim.lengths = [dt for _, dt in self.states.steps]
         if start:
-            found = {key: q + start[key] for key, q in as_dict(self.kept[0]).items()}
-            sim.start = found if isinstance(self.kept[0], dict) else found["q"]
+            found = {key: q + start[key] for key, q in as_dict(self.start).items()}
+            sim.start = found if isinstance(self.start, dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
 
 
@@ -330,6 +310,11 @@ def regions_of(sim, own):
     """The regions of a parameter that is given by region, else those of the mesh."""
     value = sim.law.parameters[own]
     return list(value) if isinstance(value, dict) else list(sim.mesh.regions)
+
+
+def bytes_of_state(sim):
+    """Of a state of a simulation."""
+    return sum(map(prod, sim.operator.unknowns.values())) * sim.backend.dtype.itemsize
 
 
 def as_dict(arrays):

@@ -297,7 +297,8 @@ class Simulation(Keywords):
         finally:
             self._running.release()
 
-    def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None) -> Gradient:
+    def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
+                 memory: float | None = None) -> Gradient:
         """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
 
             found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})
@@ -306,13 +307,15 @@ class Simulation(Keywords):
         misfit   function of the dataset that returns J, made from records and snapshots by NumPy's and xarray's functions
         wrt      {name: kind}, a name alone or several: "initial", or what the law's constructor calls a parameter. The kinds of
                  a parameter: "number" (by one number that is added everywhere), "region" (in each region), "element" (in each
-                 element); True: as the parameter is given
+                 element); True: as the parameter is given. Also numbers that a source or condition has as an argument with a
+                 default, "source.strength", "left.amplitude"
         until, every   as of `run`
+        memory   bytes for states that are kept for the way back; by default those of about the root of the number of steps
         The derivatives are those of the run's own arithmetic, exact to rounding, with the lengths of its steps held: a discrete
-        adjoint, computed backwards in time by the transposed programs of the stages. Between some states that are kept, about
-        twice the root of the number of steps, states are computed again. Raises ValueError for what does not exist, and
+        adjoint, computed backwards in time by the kernels of the run where these are their own transpose, else by transposed
+        programs. Between states that are kept, states are computed again. Raises ValueError for what does not exist, and
         NotDifferentiable, a ValueError, where a method has no derivative: limiters, positivity, shock capturing."""
-        return Derivatives(self, misfit, wrt, until, every).gradient()
+        return Derivatives(self, misfit, wrt, until, every, memory).gradient()
 
     def _check_memory(self, until, every, out):
         """Raise MemoryError where a run in one process does not fit."""

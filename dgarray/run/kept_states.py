@@ -1,0 +1,75 @@
+"""States of a run for the way back: some are kept, the others are computed again from these.
+
+Forwards, when nobody knows how many steps there will be, states at equal distances are kept, and every other one goes where
+they become too many. Backwards the states between two of them are computed again; where they are more than there is room for,
+some on the way are kept by binomial placement, so that few steps are computed more than once.  Griewank & Walther 2000.
+"""
+from math import comb, isqrt
+
+FEW = 32          # states that may be there in any case, where no budget says less
+
+
+class KeptStates:
+    """The states of a run's steps, for a pass from the last to the first.
+
+    most     how many states there may be at once, besides those of a step; None: the root of the number of steps, or 32
+    steps    [(time after the step, its length)] of the run;  kept: {number of steps: plain arrays} of states"""
+
+    def __init__(self, most=None):
+        self.most, self.steps, self.kept, self.stride = most, [], {}, 1
+
+    def look(self, state):
+        """Take the `State` after a step."""
+        self.steps.append((state.t, state.dt))
+        if state.step % self.stride == 0:
+            self.kept[state.step] = state.q
+            while len(self.kept) >= (max(FEW // 2, self.stride // 2) if self.most is None else max(1, self.most // 2)):
+                self.stride *= 2
+                self.kept = {step: q for step, q in self.kept.items() if step % self.stride == 0}
+
+    @property
+    def times(self):
+        """Of all states, the first one's, too."""
+        return [0.0, *(t for t, _ in self.steps)]
+
+    def backwards(self, operator):
+        """(number of steps, the state after them, on the backend) from the last to the first. The caller may change it."""
+        most, last = self.most or max(FEW, isqrt(len(self.steps))), len(self.steps)
+        while self.kept:
+            first = max(self.kept)
+            state = operator.state(self.kept[first])
+            yield from self.between(operator, state, first, last, max(1, most - len(self.kept) + 1))
+            self.kept.pop(first)
+            last = first - 1
+
+    def between(self, operator, state, first, last, room):
+        """The same from `last` to `first`, of which `state` is there; room: how many states there may be, this one included."""
+        while last - first >= room:
+            middle = last if room == 1 else first + share(last - first + 1, room)
+            ahead = self.advanced(operator, copied(operator, state), first, middle)
+            yield from [(last, ahead)] if room == 1 else self.between(operator, ahead, middle, last, room - 1)
+            last = middle - 1
+        states = [state]
+        for step in range(first, last):
+            states.append(self.advanced(operator, copied(operator, states[-1]), step, step + 1))
+        while states:
+            yield first + len(states) - 1, states.pop()
+
+    def advanced(self, operator, state, first, last):
+        for step in range(first, last):
+            state = operator.advance(state, self.times_before(step), self.steps[step][1])
+        return state
+
+    def times_before(self, step):
+        return self.steps[step - 1][0] if step else 0.0
+
+
+def share(count, room):
+    """After how many of so many states the next one is kept, with room for some: C(r + s - 1, s) with the fewest repetitions r
+    for which C(r + s, s) states fit."""
+    repeats = next(r for r in range(1, count + 1) if comb(r + room, room) >= count)
+    return min(count - 1, max(1, comb(repeats + room - 1, room)))
+
+
+def copied(operator, state):
+    return operator.of_sets({name: part.copy() for name, part in operator.by_set(state).items()})
