@@ -21,6 +21,7 @@ from .named_numbers import NamedNumbers
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
+from .run import progress_of
 
 if TYPE_CHECKING:
     pass
@@ -72,11 +73,12 @@ class Derivatives:
 
     misfit   function of the dataset, the number J
     wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
-    memory   bytes of the states that may be kept; None: as `KeptStates` says
+    memory   bytes of the states that may be kept; None: as `KeptStates` says;  progress: as of `Simulation.run`, first of the
+             run and then of the way back
     states   the `KeptStates` of the run"""
 
-    def __init__(self, sim, misfit, wrt, until, every, memory=None):
-        self.misfit, self.until, self.every, self.memory = misfit, until, every, memory
+    def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None):
+        self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
         check_run(sim)
         if memory is not None and not (isinstance(memory, Real) and memory >= bytes_of_state(sim)):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
@@ -117,7 +119,7 @@ class Derivatives:
         plan = self.sim.memory(self.until, self.every, quick=True)
         more = {"states for the way back": (states.most or FEW) * size}
         check_memory(replace(plan, host=plan.host | more), self.sim.backend)
-        dataset = self.sim.run(self.until, self.every, callback=states.look)
+        dataset = self.sim.run(self.until, self.every, progress=self.progress, callback=states.look)
         states.kept[0] = self.start = start
         return dataset
 
@@ -156,10 +158,14 @@ class Derivatives:
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
                     records.sight.add(cells, q, steps, own=True)
         with_states = steps.needs_states or records.need_states
-        for step, state in self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1))):
-            if step < last:
-                steps.step(state, times[step], self.states.steps[step][1])
-            look(step, state)
+        visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
+        with progress_of(self.progress, times[-1], None) as progress:
+            for step, state in visited:
+                if step < last:
+                    steps.step(state, times[step], self.states.steps[step][1])
+                    if progress is not None:
+                        progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
+                look(step, state)
         found = steps.adjoint
         every = {"initial": [*found.values()]} | {name: [steps.found[own]] for name, own in self.names.items()}
         for name in self.wrt:

@@ -298,7 +298,7 @@ class Simulation(Keywords):
             self._running.release()
 
     def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
-                 memory: float | None = None) -> Gradient:
+                 memory: float | None = None, progress: Any = None) -> Gradient:
         """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
 
             found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})
@@ -311,11 +311,12 @@ class Simulation(Keywords):
                  default, "source.strength", "left.amplitude"
         until, every   as of `run`
         memory   bytes for states that are kept for the way back; by default those of about the root of the number of steps
+        progress as of `run`: first of the run, then of the way back
         The derivatives are those of the run's own arithmetic, exact to rounding, with the lengths of its steps held: a discrete
         adjoint, computed backwards in time by the kernels of the run where these are their own transpose, else by transposed
         programs. Between states that are kept, states are computed again. Raises ValueError for what does not exist, and
         NotDifferentiable, a ValueError, where a method has no derivative: limiters, positivity, shock capturing."""
-        return Derivatives(self, misfit, wrt, until, every, memory).gradient()
+        return Derivatives(self, misfit, wrt, until, every, memory, progress).gradient()
 
     def _check_memory(self, until, every, out):
         """Raise MemoryError where a run in one process does not fit."""
