@@ -203,6 +203,25 @@ def test_damping_inside_of_elements():
     assert o.tables.damping == pytest.approx(1e4, rel=1e-6)
 
 
+ORDERS = {"west": 2, "east": 3}
+
+
+@pytest.mark.parametrize("method, shape", [(dg.NodalDG(ORDERS), "triangle"), (dg.NodalDG(2), "mixed"),
+                                           (dg.TensorDG(ORDERS), "quadrilateral")])
+def test_a_jump_at_joins_is_seen_from_both_sides(method, shape):
+    """Where orders or shapes meet, a function that varies inside of elements, too, has the values of each side, as regions."""
+    mesh = dg.rectangle((-1, -1), (1, 1), cells=4, shape=shape)
+    mesh = mesh.with_regions({"west": lambda x: x[0] < 0, "east": lambda x: x[0] > 0})
+
+    def wave(x):
+        return np.sin(x[0] + x[1]), np.cos(x[0]), x[1] ** 2
+    rates = []
+    for c in {"west": 1.0, "east": 3.0}, lambda x: np.where(x[0] < 0, 1.0, 3.0) * (1 + 1e-13 * x[1]):
+        operator = dg.Simulation(mesh, dg.Acoustics(2, sound_speed=c), method, dg.wall, wave, backend="numpy").operator
+        rates.append(operator.nodal(operator.host(operator.rhs(operator.state(operator.project(wave)), 0.0))))
+    assert np.nanmax(np.abs(rates[0] - rates[1])) < 1e-7
+
+
 @pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(1)], ids=str)
 def test_values_that_are_not_allowed(method):
     """Positive at all centroids, negative at a corner."""

@@ -40,31 +40,37 @@ class Locator:
         """Element (point,), -1 outside the mesh, and reference coordinates (point, dim) of the points x (point, dim).
 
         A point on a shared face belongs to the cell that holds it best by rounding; non-finite points are outside."""
+        return self.held(x)[:2]
+
+    def held(self, x):
+        """The same, and how well the element holds each point, (point,): from 1 on it is inside, from 0 on by rounding."""
         element = np.full(len(x), -1)
-        reference = np.full((len(x), self.dim), np.nan)
+        reference, quality = np.full((len(x), self.dim), np.nan), np.full(len(x), -np.inf)
         finite = np.isfinite(x).all(axis=1)
         for group, tree, radius in self.groups:
-            pending = np.flatnonzero(finite & (element < 0))
+            pending = np.flatnonzero(finite & (quality < 1))
             first, count = 0, 8
             while pending.size and first < len(group):
                 ranks = np.arange(first + 1, min(first + count, len(group)) + 1)
                 step = max(1, BLOCK_PAIRS // len(ranks))
                 blocks = [pending[start:start + step] for start in range(0, len(pending), step)]
-                pending = np.concatenate([self._search(x, block, group, tree, radius, ranks, element, reference)
+                pending = np.concatenate([self._search(x, block, group, tree, radius, ranks, element, reference, quality)
                                           for block in blocks])
                 first, count = first + len(ranks), 2 * count
-        return element, reference
+        return element, reference, quality
 
-    def _search(self, x, block, group, tree, radius, ranks, element, reference):
+    def _search(self, x, block, group, tree, radius, ranks, element, reference, quality):
         """Try the candidates of the given ranks for one block of points; returns those that still have candidates."""
         distance, number = tree.query(x[block], k=ranks, distance_upper_bound=radius)
         near = np.isfinite(distance)
         candidate = group[np.where(near, number, 0)]
         inside, local = self.maps.invert(candidate, x[block])
         inside[~near] = -np.inf
+        inside /= self.maps.tolerance[candidate]
         best = inside.argmax(axis=1)
         rows = np.arange(len(block))
-        found = inside[rows, best] >= 0
+        found = (inside[rows, best] >= 0) & (inside[rows, best] > quality[block])
+        quality[block[found]] = inside[rows, best][found]
         element[block[found]] = candidate[rows, best][found]
         reference[block[found]] = local[rows, best][found]
-        return block[~found & near[:, -1]]
+        return block[(quality[block] < 1) & near[:, -1]]

@@ -58,24 +58,27 @@ class MixedSpace:
 
     def evaluation(self, x):
         """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        places, block, left = np.full(len(x), -1), np.full(len(x), -1), np.arange(len(x))
-        parts, numbers = [], np.zeros(len(x), np.int64)
-        for number, (space, first, _) in enumerate(self.blocks()):
-            found = space.evaluation(x[left])
-            here = left[~found.outside]
-            block[here], places[here] = number, found.places[~found.outside] + first
+        quality, places, block = np.full(len(x), -np.inf), np.full(len(x), -1), np.full(len(x), -1)
+        parts, numbers, blocks = [], np.zeros(len(x), np.int64), list(self.blocks())
+        for number, (space, first, _) in enumerate(blocks):
+            asked = np.flatnonzero(quality < 1)          # as of `Locator.held`
+            found = space.evaluation(x[asked])
+            better = found.quality > quality[asked]
+            here = asked[better]
+            quality[here], block[here], places[here] = found.quality[better], number, found.places[better] + first
+        for number, (space, _, _) in enumerate(blocks):
+            here = np.flatnonzero(block == number)
             if len(here):
                 parts.append((here, len(space.cell.nodes), space.evaluation(x[here]).values))
                 numbers[here] = self.mesh.numbers[places[here]]
-            left = left[found.outside]
-
+        left = np.flatnonzero(block < 0)
         back = np.argsort(np.concatenate([*(here for here, _, _ in parts), left]))
 
         def values(q):
             nothing = np.full((len(q), len(left)), np.nan)
             return np.concatenate([*(at(q[:, :rows, here]) for here, rows, at in parts), nothing], axis=1)[:, back]
         coords = {"cell_number": (("point",), numbers, {"long_name": "position among the cells of the mesh file, from 0"})}
-        return Evaluation(places, values, block < 0, coords)
+        return Evaluation(places, values, block < 0, coords, quality)
 
     def _with_faces(self, boundary, role):
         """The blocks that have faces of a boundary, with the names that they have faces of."""

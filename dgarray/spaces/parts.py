@@ -69,12 +69,14 @@ class Evaluation(NamedTuple):
     places    (n,) numbers of the places whose values are needed; a place may occur more than once
     values    function from q (variable, row, place of `places`) to values (variable, point), NaN outside the domain
     outside   (point,) whether a point lies outside the domain
-    coords    {name: (dims, values, attributes)} of coordinates that a record of the points holds besides their positions"""
+    coords    {name: (dims, values, attributes)} of coordinates that a record of the points holds besides their positions
+    quality   (point,) how well the places hold the points, see `Locator.held`; None where that is not asked for"""
 
     places: np.ndarray
     values: Callable
     outside: np.ndarray
     coords: dict
+    quality: np.ndarray | None = None
 
 
 class Trace(NamedTuple):

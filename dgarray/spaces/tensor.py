@@ -47,11 +47,11 @@ class TensorSpace:
 
     def evaluation(self, x):
         """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        element, r = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).find(x)
+        element, r, quality = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).held(x)
         matrix = self.cell.interpolation(r)
         coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
                                   {"long_name": "position among the cells of the mesh file, from 0"})}
-        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords)
+        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords, quality)
 
     def trace(self, boundary, role, units, beyond=False):
         """The `Trace` of a named boundary, or of several; beyond: of the cells on the other side of an interface.

@@ -28,6 +28,7 @@ from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
 from ..physics import numerical_flux
+from .media import INWARD
 
 
 class MortarList:
@@ -95,10 +96,12 @@ class MortarList:
 
 
 def parameters_of(tables, cells, x):
-    """The law's parameters that vary in these cells and at the points x, {name: (face,) or (point, face)}."""
+    """The law's parameters that vary in these cells and, a hair inside of them, at the points x (dim, point, face) of their
+    faces, {name: (face,) or (point, face)}."""
     found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
     for name in tables.media.names:
-        found[name] = np.asarray(call(tables.law.parameters[name], dict(x=tuple(x)), name), float)
+        inside = tuple(x + INWARD * (tables.mesh.centroids[cells].T[:, None] - x))
+        found[name] = np.asarray(call(tables.law.parameters[name], dict(x=inside), name), float)
     return found
 
 
