@@ -137,7 +137,7 @@ class DG(Method):
         return [ElementSet(None, None, cells, self.alone(problem), problem, hanging, None)]
 
     @property
-    def needs(self):
+    def needs(self) -> str:
         return "vertices" if self.limiting.limiter else "faces"
 
     def costs(self, problem: Problem) -> np.ndarray:
@@ -152,7 +152,7 @@ class DG(Method):
         return costs
 
     @property
-    def at_shocks(self):
+    def at_shocks(self) -> str:
         if self.limiting.limiter or self.limiting.positivity or getattr(self, "shock_capturing", None):
             return ""
         name, order = type(self).__name__, max(1, self.highest_order)

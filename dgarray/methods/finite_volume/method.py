@@ -72,16 +72,16 @@ class FiniteVolume(Method):
                              "conserved, characteristic")
 
     @property
-    def has_products(self):
+    def has_products(self) -> bool:
         """Whether laws may have nonconservative products: with weno, whose fluxes are finite differences, not."""
         return self.scheme != "weno"
 
     @property
-    def order(self):
+    def order(self) -> int:
         """Order of accuracy in space: 1, 2 or 5."""
         return SCHEMES[self.scheme].order
 
-    def halo(self, problem):
+    def halo(self, problem: Problem) -> int:
         """Rows of neighbours that a part of a grid has: those that a sweep reads, or in 3D two of them at once, where no sweep
         is repaired before the next."""
         apart = self.safe and self.scheme != "first-order"
