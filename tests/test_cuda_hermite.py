@@ -14,7 +14,7 @@ from dgarray.backends.cuda.hermite.fused import HermiteCuda
 from dgarray.backends.cuda.hermite.source import source
 from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
 from dgarray.methods.hermite.half_steps import HalfSteps
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
 
 SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a block may have
 SPILLS = 48                                                  # bytes a thread that are allowed

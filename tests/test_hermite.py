@@ -7,7 +7,7 @@ from references import table
 
 import dgarray as dg
 from dgarray import backends, cases
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
 from dgarray.reference.hermite import evolved, interpolation, values
 from dgarray.stepping import Taylor, step
 

@@ -16,7 +16,7 @@ from dgarray.bench import tune as analysis
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.methods.hermite.half_steps import HalfSteps
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
 
 SHARED = 232448
 FEW = [HermiteVariant("monolithic", 4, 2), HermiteVariant("two-kernel", 2), HermiteVariant("monolithic", 2, keep="shared")]

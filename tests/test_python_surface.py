@@ -45,7 +45,7 @@ def documented():
 
 
 def exported():
-    """{name: function} of the names of dgarray: functions, and the public members of classes and of the conditions that exist."""
+    """{name: function} of the names of dgarray: functions, and the public members of classes and of conditions."""
     found = {}
     for name in dg.__all__:
         thing = getattr(dg, name)

@@ -11,7 +11,7 @@ from ..mesh import Grid, box, rectangle
 from ..methods import FiniteVolume, Hermite, NodalDG
 from ..methods.dg.nodal import NodalTables
 from ..methods.hermite.linear import LinearLaw
-from ..methods.hermite.tables import HermiteTables
+from ..methods.hermite.node_tables import HermiteTables
 from ..physics.boundary import pec, wall
 from ..physics.fluxes import upwind
 from ..physics.laws import Acoustics, Advection, Maxwell

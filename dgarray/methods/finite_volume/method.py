@@ -132,7 +132,7 @@ class FiniteVolume(Method):
                 check(grid, grid.boundaries[name], law)
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
-                     *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),
+                     *(stencil.function for axis in (*tables.sweeps, tables.simple) for stencil in axis),
                      *([tables.physics.source_step.function] if tables.physics.sources else [])]
         for function in functions:
             function.graph                                    # noqa: B018  tracing is the check

@@ -15,8 +15,8 @@ from ...support.wording import choose
 from ..method import Method
 from ..problem import Problem
 from .linear import LinearLaw
+from .node_tables import HermiteTables, mirror, side_conditions
 from .operator import HermiteOperator
-from .tables import HermiteTables, mirror, side_conditions
 
 VARIANTS = ("two-kernel", "monolithic", "collapsed")
 
