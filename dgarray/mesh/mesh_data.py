@@ -1,4 +1,4 @@
-"""What a mesh consists of, and what follows from that alone: counts, names, measures, normals, faces."""
+"""The arrays of a mesh, and what follows from them alone: counts, names, measures, normals, faces."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -239,7 +239,7 @@ class MeshData:
 
     @property
     def quality_measure(self) -> str:
-        """What `quality` returns, for messages."""
+        """The name of the measure that `quality` returns, for messages."""
         return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
 
     def face_points(self, rows: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What `dg` works on: one dataset for each shape of cells, and how answers of several become one."""
+"""The datasets behind `dg`, one for each shape of cells, and how answers of several become one."""
 import json
 
 import numpy as np

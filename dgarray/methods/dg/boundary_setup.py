@@ -151,7 +151,7 @@ class OnPart(Formula):
 
 
 def by_region(mesh, given, value, cells=slice(None)):
-    """What {region: number} gives these elements, (element,); given: what the user calls it.
+    """The number of each of these elements by {region: number}, (element,); given: what the user calls it.
 
     Raises ValueError for a region that does not exist, and elements with no value or two."""
     values = np.full(mesh.cell_count, np.nan)

@@ -141,8 +141,8 @@ class DG(Method):
         return "vertices" if self.limiting.limiter else "faces"
 
     def costs(self, problem: Problem) -> np.ndarray:
-        """What a stage of each element costs, (element,), beside others: its unknowns, those of internal variables included,
-        times `CURVED` where it is curved."""
+        """Relative cost of a stage of each element, (element,): its unknowns, those of internal variables included, times
+        `CURVED` where it is curved."""
         costs = np.empty(problem.mesh.cell_count)
         for each in sets_of(self, problem):
             law = each.problem.law

@@ -1,4 +1,4 @@
-"""What Hermite's method computes on a backend: its half-steps and sponges, programs by the interpreter."""
+"""The operations of Hermite's method on a backend: half-steps and sponges, programs by the interpreter."""
 import numpy as np
 
 from ...program.costs import title

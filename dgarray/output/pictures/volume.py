@@ -138,11 +138,11 @@ class Scene:
                                                                               for part in self.parts]))
 
     def spread(self, u):
-        """As `Picture.spread`."""
+        """The (low, high, least, largest) of values of `read`, for `limits_for`."""
         return spread(u, log=self.log)
 
     def range(self, spreads):
-        """As `Picture.range`."""
+        """The `Limits` for states of these spreads."""
         return limits_for(spreads, self.limits, self.log, self.variable)
 
     def show(self, u, t=None, limits=None):
@@ -266,7 +266,9 @@ class FacesPart:
 
 
 def curved_edges(pyvista, shape, at, mesh):
-    """The same of curved faces; at(r): positions (dim, face, point) of points of the reference face, whose `Shape` is given."""
+    """Rims and sharp edges of curved faces, or with `mesh` the sides of all, as PolyData.
+
+    shape: of the reference face;  at(r): positions (dim, face, point) of its points r"""
     r, small = parts_of(shape, CURVED_LEVELS)
     if mesh:
         small = np.concatenate([along(r, *shape.corners[list(edge)]) for edge in shape.faces])
