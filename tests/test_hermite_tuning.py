@@ -39,7 +39,7 @@ def backend(device):
 def tables(order=1, law=None, cells=(4, 5), **options):
     law = law or dg.Acoustics(2)
     return HermiteTables(dg.Hermite(order, **options), dg.Grid((0,) * law.dim, (1,) * law.dim, cells, False), law,
-                         {"default": dg.Sponge(0.3)} if isinstance(law, dg.Advection) else dg.wall)
+                         {"default": dg.Sponge(0.3) if isinstance(law, dg.Advection) else dg.wall})
 
 
 def clock(monkeypatch, device, fastest):

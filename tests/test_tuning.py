@@ -45,7 +45,8 @@ def backend(device):
 
 
 def tables(cells=3, order=2, law=None):
-    return NodalTables(dg.rectangle(cells=cells), order, law or dg.Maxwell(2), dg.wall if law else dg.pec, upwind, None)
+    return NodalTables(dg.rectangle(cells=cells), order, law or dg.Maxwell(2), {"default": dg.wall if law else dg.pec},
+                       upwind, None)
 
 
 @pytest.fixture
@@ -230,7 +231,7 @@ def test_other_orders_dtypes_and_laws_have_entries_of_their_own(device, clock):
 
 def test_names_of_problems():
     law = dg.Maxwell(2, eps=of_element(lambda x: 1 + x[0] ** 2))
-    t = NodalTables(dg.rectangle(cells=2), 3, law, dg.pec, upwind, lambda x, t: (x[0], 0.0, 0.0))
+    t = NodalTables(dg.rectangle(cells=2), 3, law, {"default": dg.pec}, upwind, lambda x, t: (x[0], 0.0, 0.0))
     assert variant_table.problem(t) == "Maxwell 2D, 3 variables, 1 coefficients, needs x: yes"
     assert variant_table.setting(t, np.float64) == "order 3, float64"
 

@@ -45,11 +45,11 @@ class Own:
         """The tables of the problem with about so many elements; by default as many as tuning needs."""
         if self.name in HERMITE:
             cells = round((elements or hermite_tuning.ENOUGH) ** (1 / 3))
-            return HermiteTables(Hermite(self.order), Grid((0, 0, 0), (1, 1, 1), cells, True), HERMITE[self.name], None)
+            return HermiteTables(Hermite(self.order), Grid((0, 0, 0), (1, 1, 1), cells, True), HERMITE[self.name], {})
         law, boundary = PROBLEMS[self.name]
         elements = elements or tuning.enough(len(law.variables) * comb(self.order + law.dim, law.dim))
         mesh = box(cells=round((elements / 6) ** (1 / 3))) if law.dim == 3 else rectangle(cells=round((elements / 2) ** 0.5))
-        return NodalTables(mesh, self.order, law, boundary, upwind, None)
+        return NodalTables(mesh, self.order, law, {"default": boundary}, upwind, None)
 
 
 def tables_of(problem):
@@ -58,17 +58,17 @@ def tables_of(problem):
     if isinstance(problem, Own):
         return problem.tables()
     if isinstance(problem.method, Hermite):
-        return HermiteTables(problem.method, problem.mesh, problem.law, problem.options["boundary"])
+        return HermiteTables(problem.method, problem.mesh, problem.law, problem.problem.boundary)
     if isinstance(problem.method, FiniteVolume):
         grid = problem.mesh
         while prod(grid.cells) < grid_tuning.ENOUGH:
             grid = replace(grid, cells=tuple(2 * n for n in grid.cells))
         return problem.method.tables(problem.replace(mesh=grid).problem)
-    mesh, options = problem.mesh, problem.options
+    mesh = problem.mesh
     while len(mesh.cells) < ENOUGH:
         mesh = mesh.refined()
-    return NodalTables(mesh, problem.method.order, problem.law, options["boundary"], options["flux"] or upwind,
-                       options["source"])
+    given = problem.replace(mesh=mesh).problem
+    return NodalTables(mesh, problem.method.order, given.law, given.boundary, given.flux or upwind, given.source)
 
 
 def check(problems):
