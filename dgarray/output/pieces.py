@@ -16,7 +16,10 @@ JOIN = "join"          # boundary where a zone meets others
 
 
 def zones_of(data):
-    """{name: dataset} of a tree, all with as many snapshots; {"": dataset} of a dataset. Raises ValueError for others."""
+    """{name: dataset} of a tree, all with as many snapshots; {"": dataset} of a dataset or of one zone of a tree. Raises
+    ValueError for others."""
+    if isinstance(data, xr.DataTree) and "order" in data.attrs:
+        data = data.to_dataset()
     if not isinstance(data, xr.DataTree):
         check_attributes(data)
         return {"": on_one_mesh(data)}
