@@ -239,7 +239,7 @@ class MeshData:
 
     @property
     def quality_measure(self) -> str:
-        """The name of the measure that `quality` returns, for messages."""
+        """What `quality` returns, for messages."""
         return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
 
     def face_points(self, rows: np.ndarray) -> np.ndarray:

@@ -33,8 +33,7 @@ def split(mesh, where):
     first = np.where(some, (~some).sum() + parts * (np.cumsum(some) - 1), np.cumsum(~some) - 1)
 
     def family(numbers, first, which):
-        """New numbers of some cells, which begin at `first`: of those that stay whole, then of the children of those that are
-        split, `which`."""
+        """What has become of some cells, in numbers of which a family's begin at `first`; which: the cells that are split."""
         return np.concatenate([first[numbers[~which]], (first[numbers[which]][:, None] + np.arange(parts)).ravel()])
 
     def facets(corners, cells):

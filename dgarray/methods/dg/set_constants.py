@@ -33,7 +33,7 @@ class SetConstants:
         return self.all_metric(name).first(self.own)
 
     def all_metric(self, name):
-        """Metrics of all elements, copies of other parts' included, by the name in `NodalTables.shapes`."""
+        """The same of all elements."""
         tables = self.tables
         return self.constant(name, tables.shapes[name], lambda: getattr(tables, name), self.all)
 

@@ -73,7 +73,7 @@ class SetOperator(Operator):
         return (cell.nodes, np.eye(len(cell.nodes))) if self.method.start == "interpolation" else self.nearest(cell)
 
     def nearest(self, cell):
-        """`projection` for the polynomial that is nearest in L2: points of quadrature, and the matrix."""
+        """The same of the polynomial that is nearest in L2."""
         points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * cell.order + 4, self.method.quadrature or 0))
         return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
