@@ -14,7 +14,8 @@ from dgarray.backends.cuda.hermite.fused import HermiteCuda
 from dgarray.backends.cuda.hermite.source import source
 from dgarray.backends.cuda.hermite.variant import KERNELS, HermiteShape, HermiteVariant, default, from_dict, sized
 from dgarray.methods.hermite.half_steps import HalfSteps
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
+from dgarray.methods.problem import Problem
 
 SHARED = {"sm_80": 163 * 1024, "sm_90": 227 * 1024}          # bytes that a block may have
 SPILLS = 48                                                  # bytes a thread that are allowed
@@ -46,7 +47,7 @@ CHOICES = [("monolithic", "registers"), ("two-kernel", "shared"), ("monolithic",
 
 def tables_of(system, order, **options):
     law, grid, boundary = SYSTEMS[system]
-    return HermiteTables(dg.Hermite(order, **options), grid, law, boundary)
+    return HermiteTables(dg.Hermite(order, **options), grid, law, Problem(grid, law, boundary).boundary)
 
 
 def arrays(tables, dtype="float64"):

@@ -21,9 +21,9 @@ from strict import StrictArray, StrictNamespace
 import dgarray as dg
 from dgarray.backends.arrays import ArrayBackend
 from dgarray.methods.finite_volume.courant import courant_limit
-from dgarray.methods.finite_volume.lines import ranges
 from dgarray.methods.finite_volume.reconstruction import LIMITERS, weno_z
 from dgarray.methods.finite_volume.schemes import SCHEMES
+from dgarray.methods.finite_volume.stencils import ranges
 from dgarray.stepping import STEPPERS, monotonicity_radius
 
 # Reconstruction.

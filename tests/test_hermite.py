@@ -7,7 +7,8 @@ from references import table
 
 import dgarray as dg
 from dgarray import backends, cases
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
+from dgarray.methods.problem import Problem
 from dgarray.reference.hermite import evolved, interpolation, values
 from dgarray.stepping import Taylor, step
 
@@ -263,8 +264,9 @@ def test_a_sponge_lets_waves_out():
     ({"top": dg.wall}, dg.Acoustics(2), "'left', 'right', 'bottom' of the grid have no"),
     ({"tpo": dg.wall}, dg.Acoustics(2), "did you mean 'top'")])
 def test_conditions_that_do_not_fit(condition, law, text):
+    grid = dg.Grid((0, 0), (1, 1), (4, 4))
     with pytest.raises(ValueError, match=text):
-        HermiteTables(dg.Hermite(1), dg.Grid((0, 0), (1, 1), (4, 4)), law, condition)
+        HermiteTables(dg.Hermite(1), grid, law, Problem(grid, law, condition).boundary)
 
 
 def test_what_hermite_refuses():

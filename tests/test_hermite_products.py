@@ -7,7 +7,7 @@ from hermite_problems import LENGTHS, advanced, compare, grid
 
 import dgarray as dg
 from dgarray import Acoustics, Advection, Hermite, Maxwell, Sponge, backends, pec, wall
-from dgarray.backends.cpu.hermite.products import ProductSeries
+from dgarray.backends.cpu.hermite.product_series import ProductSeries
 from dgarray.bench.flops_hermite import counts, products
 from dgarray.bench.roofline import cost
 

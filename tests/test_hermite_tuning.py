@@ -16,7 +16,7 @@ from dgarray.bench import tune as analysis
 from dgarray.bench.roofline import cost
 from dgarray.cli import main
 from dgarray.methods.hermite.half_steps import HalfSteps
-from dgarray.methods.hermite.tables import HermiteTables
+from dgarray.methods.hermite.node_tables import HermiteTables
 
 SHARED = 232448
 FEW = [HermiteVariant("monolithic", 4, 2), HermiteVariant("two-kernel", 2), HermiteVariant("monolithic", 2, keep="shared")]
@@ -39,7 +39,7 @@ def backend(device):
 def tables(order=1, law=None, cells=(4, 5), **options):
     law = law or dg.Acoustics(2)
     return HermiteTables(dg.Hermite(order, **options), dg.Grid((0,) * law.dim, (1,) * law.dim, cells, False), law,
-                         {"default": dg.Sponge(0.3)} if isinstance(law, dg.Advection) else dg.wall)
+                         {"default": dg.Sponge(0.3) if isinstance(law, dg.Advection) else dg.wall})
 
 
 def clock(monkeypatch, device, fastest):

@@ -429,6 +429,16 @@ def test_the_colours_of_a_gif_are_those_of_the_picture(tmp_path):
     assert np.abs(iio.imread(tmp_path / "a.gif")[1].astype(int) - picture.image()).mean() < 2
 
 
+@pytest.mark.parametrize("upper", [(1.0, 1.0, 1.0), (1.0, 1.0, 4.0)])
+def test_labels_stay_above_the_colour_bar(render, tmp_path, upper):
+    sim = dg.Simulation(dg.box((0, 0, 0), upper, cells=1), dg.Advection((1.0, 0.0, 0.0)), dg.NodalDG(1), dg.outflow,
+                        lambda x: (x[0],), backend="numpy", kernels="array")
+    sim.dataset(sim.project()).dg.plot("u", path=tmp_path / "u.png", colorbar=False)
+    image = iio.imread(tmp_path / "u.png")
+    below = image[round(0.87 * len(image)):]
+    assert (below == 255).all() and (image != 255).any()
+
+
 def test_all_frames_have_the_limits_of_all_snapshots():
     animation = filled(2).dg.animate("a")
     animation._draw_was_started = True               # by hand, below

@@ -8,7 +8,7 @@ from meshes import anywhere
 import dgarray as dg
 from dgarray import backends, stepping
 from dgarray.backends.cpu.dg import fused as nodal
-from dgarray.backends.cpu.shared_loop import Loop, loop_text, run_loops
+from dgarray.backends.cpu.threaded_loops import Loop, loop_text, run_loops
 from dgarray.backends.workers import Workers
 from dgarray.methods.dg.operator import DGOperator
 from dgarray.run.time_loop import TimeLoop

@@ -14,7 +14,7 @@ SOME = [                          # nodal DG, a limiter of modal DG, Hermite's s
     "test_hermite_kernels.py::test_fused_equals_the_reference[2D-Acoustics-1-float64]",
     "test_hermite_products.py::test_fused_equals_the_reference[2D-Acoustics-1-float32]",
 ]
-MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_row_edges.py", "test_hermite_remainder.py"],
+MORE = [["test_hermite_kernels.py"], ["test_hermite_sums.py", "test_hermite_row_interpolation.py", "test_hermite_remainder.py"],
         ["test_limiters.py"]]
 
 

@@ -214,6 +214,7 @@ def test_a_dataset_for_each_zone(case):
         sum(ds.dg.integral("u", 1) for ds in tree.dg.zones.values()), abs=1e-14)
     assert set(case.report["zones"]) == {"core", "around"}
     assert len(tree.dg.surface("left").face) == 3
+    assert tree["core"].dg.norm("u") == tree.dg.zones["core"].dg.norm("u")
     with pytest.raises(AttributeError, match="'Accessor' object has no attribute 'smaple'"):
         tree.dg.smaple([(0, 0)])
 

@@ -13,9 +13,9 @@ from .dg.fused import NodalFused
 from .dg.tensor import TensorFused
 from .finite_volume.fused import SweepsFused
 from .hermite.fused import HermiteFused
-from .shared_loop import LoopList
 from .simd import subnormals
 from .simd.reduce import all_finite
+from .threaded_loops import LoopList
 
 __all__ = ["CpuBackend"]
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.problem import by_name
 from ..physics.boundary_checks import grid_places
 from ..physics.declared import declared
 from ..physics.laws.law import shown
@@ -37,7 +36,7 @@ def waves(problem):
         x = places(mesh, boundary, name)
         if len(x):
             found.append(Wave(f"{shown(condition.field)} at {name!r}", of_field(condition.field, x, problem.law)))
-    launched = [(f"{shown(course)} of the port {name!r}", course) for name, condition in by_name(boundary).items()
+    launched = [(f"{shown(course)} of the port {name!r}", course) for name, condition in boundary.items()
                 if (course := declared(condition).course)]
     if course := declared(problem.source).course:
         launched.append((shown(problem.source), course))
@@ -47,7 +46,7 @@ def waves(problem):
 def places(mesh, boundary, name):
     """Some points (place, dim) of the faces that have the condition `name`, "default" for all without another one."""
     if mesh.structured:
-        others = [side for side in mesh.boundaries if side not in map(str, by_name(boundary))]
+        others = [side for side in mesh.boundaries if side not in boundary]
         sides = [name] if name in mesh.boundaries else others
         x = np.concatenate([np.empty((0, mesh.dim)), *(grid_places(mesh, *mesh.boundaries[side])[:, :, 0].T for side in sides)])
     else:

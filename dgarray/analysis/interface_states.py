@@ -7,7 +7,6 @@ Adjerid, Devine, Flaherty & Krivodonova 2002.
 import numpy as np
 
 from ..methods.physics import numerical_flux
-from ..methods.problem import by_name
 from ..physics.boundary_checks import parameter_at
 from ..physics.declared import declared
 from ..physics.fluxes import upwind
@@ -41,7 +40,7 @@ def flux_states(operator, boundary, trace, read, read_beyond):
     order = matched(x, there, np.ptp(mesh.points, axis=0).max()) if x.shape == there.shape else None
     if order is None:
         return None
-    condition = by_name(operator.problem.boundary).get(boundary)
+    condition = operator.problem.boundary.get(boundary)
     condition = condition if declared(condition).between else None
     flux = numerical_flux(declared(condition).flux or operator.problem.flux or upwind, law)
     ml, mr = (record("m", *law.parameters)(*(parameter_at(mesh, rows, x, value) for value in law.parameters.values()))

@@ -202,12 +202,10 @@ def mirrors_of(mesh, boundary, cells, rows):
 
 def conditions_at(mesh, boundary, rows):
     """The boundary conditions of boundary faces, a list."""
-    if not isinstance(boundary, dict):
-        return [boundary] if len(rows) else []
     left, found = np.zeros(mesh.neighbour_face.shape, bool), []
     left[tuple(rows.T)] = True
     for name, condition in boundary.items():
-        faces = mesh.boundaries.get(str(name))
+        faces = mesh.boundaries.get(name)
         if faces is not None and left[tuple(faces.T)].any():
             found.append(condition)
             left[tuple(faces.T)] = False

@@ -4,7 +4,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..mesh.interfaces import other_side
-from ..methods.problem import by_name
 from ..physics.declared import declared
 from ..physics.interface_conditions import total_field
 
@@ -31,7 +30,7 @@ def unknown_at(mesh, boundary, names):
 
 def conditions(boundary):
     """(name, condition) of those through which an incident field enters."""
-    return [(str(name), condition) for name, condition in by_name(boundary).items()
+    return [(name, condition) for name, condition in boundary.items()
             if isinstance(condition, total_field) or declared(condition).unknown]
 
 
@@ -64,7 +63,7 @@ def faces_of(mesh, boundary, name):
         return mesh.named(name)
     left = np.zeros(mesh.neighbour_face.shape, bool)
     left[tuple(mesh.boundary_faces.T)] = True
-    for other in {str(other) for other in by_name(boundary)} & {*mesh.boundaries}:
+    for other in boundary.keys() & mesh.boundaries.keys():
         left[tuple(mesh.boundaries[other].T)] = False
     return np.argwhere(left)
 

@@ -3,7 +3,7 @@ from itertools import product
 
 import numpy as np
 
-from ..backends.cpu.hermite.products import ProductSeries
+from ..backends.cpu.hermite.product_series import ProductSeries
 from ..backends.cpu.hermite.recursion import Recursion
 from ..backends.cpu.hermite.series import chosen
 
@@ -11,7 +11,7 @@ from ..backends.cpu.hermite.series import chosen
 def counts(tables, variant, pruned=None):
     """{kernel: floating-point operations} for a cell and half-step; a multiply-add counts 2.
 
-    tables     `dgarray.methods.hermite.tables.HermiteTables`
+    tables     `dgarray.methods.hermite.node_tables.HermiteTables`
     variant    "two-kernel", which has the kernels "interpolation" and "evolution", or another, which has one kernel of its name
     pruned     whether coefficients that the result does not need are skipped; None: as the method says
     They are those of a cell inside the grid, without SIMD lanes beyond the end of a row; a face between two cells is

@@ -6,7 +6,7 @@ from statistics import median
 from time import perf_counter
 
 from .. import backends
-from ..backends.cpu.shared_loop import LoopList
+from ..backends.cpu.threaded_loops import LoopList
 from ..mesh import box, rectangle
 from ..methods import ModalDG
 from ..physics.fluxes import rusanov

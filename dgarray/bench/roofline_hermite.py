@@ -14,7 +14,7 @@ def hermite_costs(tables, kernels="fused", dtype="float64", backend="numpy", var
     """A list of `Cost` per node of the grid and half-step: the mean of both half-steps.
 
     The two differ between walls, where the dual grid has fewer nodes than the grid.
-    tables    `dgarray.methods.hermite.tables.HermiteTables`
+    tables    `dgarray.methods.hermite.node_tables.HermiteTables`
     kernels   "fused" or "array";  backend: "numpy" or "cupy"
     variant   "two-kernel", "monolithic" or "collapsed"; None: "collapsed" if the law allows it, else "monolithic", but on a CPU
               the variant that the method asks for comes first

@@ -10,7 +10,7 @@ from .interfaces import must_be_even, other_side
 
 
 def cut(mesh, name):
-    """See `Mesh.cut`."""
+    """The mesh with the interface `name` as a boundary, both sides of each face: see `Mesh.cut`."""
     if name in mesh.boundaries or name in mesh.regions:
         raise MeshError(f"{name!r} is a {'boundary' if name in mesh.boundaries else 'region'} of {mesh.source}; a mesh is cut "
                         f"along faces inside of it: {', '.join(mesh.interfaces) or 'it has none with a name'}")

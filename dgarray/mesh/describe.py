@@ -1,4 +1,4 @@
-"""What `dgarray info MESH` prints."""
+"""A mesh as the table that `dgarray info MESH` prints."""
 from __future__ import annotations
 
 from typing import Any
@@ -29,8 +29,8 @@ def sizes(mesh):
 
 
 def measures(mesh):
-    """What takes time to compute on large meshes: volume, sizes, quality, connected parts, and the cells of each rank of a run,
-    [(title, text)]."""
+    """Volume, sizes, quality, connected parts, and the cells of each rank of a run, [(title, text)]; all take time on large
+    meshes."""
     edges = np.concatenate([longest_edges(block.points, block.cells) for block in mesh.blocks])
     quality = mesh.quality()
     return [

@@ -70,7 +70,7 @@ class Grid(Keywords):
         return table("Grid", [*rows, ("values", self.places_word), ("boundaries", ", ".join(self.boundaries) or "none")])
 
     def with_values(self, location: str) -> Grid:
-        """The same box with its values at other places: "nodes", "cell averages" or "cell centres"."""
+        """This box with its values at other places: "nodes", "cell averages" or "cell centres"."""
         own = self.lower, self.upper, self.cells, self.periodic
         return Grid(*own) if location == "nodes" else CellGrid(*own, location=location)
 
@@ -80,7 +80,7 @@ class Grid(Keywords):
 
     @property
     def places_word(self) -> str:
-        """What the places of the values are, for labels."""
+        """The noun for the places of the values, for labels."""
         return "nodes"
 
     @property
@@ -256,7 +256,8 @@ class CellGrid(Grid):
         return tuple(np.full(n, h) for h, n in zip(self.spacing, self.cells))
 
     def between(self, axis, x):
-        """As of `Grid`. Beyond the outermost centres, unless the axis is periodic, both are the outermost cell."""
+        """The two centres around coordinates x, as of `Grid`: on an axis that is not periodic, beyond the outermost one twice
+        that."""
         _, s = super().between(axis, x)
         n = self.cells[axis]
         place = np.where(np.isnan(s), 0.0, (np.asarray(x, float) - self.lower[axis]) / self.spacing[axis] - 0.5)

@@ -23,7 +23,7 @@ def plot(grid, path=None, ax=None, boundary=None, cells=True, labels=None):
 
 
 def sides_of(grid, names, labels):
-    """What is drawn of the sides, [(label, axis, side, (colour, line style))]."""
+    """The sides to draw, [(label, axis, side, (colour, line style))]."""
     wanted = [name for name in grid.boundaries if names is None or name in names]
     sides = [(labels.get(name, name), *grid.boundaries[name], (colour, "solid"))
              for name, colour in zip(wanted, palette(len(wanted)))]

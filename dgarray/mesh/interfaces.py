@@ -23,7 +23,7 @@ def oriented(points, cells, neighbours, rows, corners, shape):
 
 
 def other_side(neighbours, rows):
-    """The same faces as rows of their other cells."""
+    """The faces `rows` (face, 2: cell, local face) as rows of the cells on their other sides."""
     return np.stack([neighbours.cell[tuple(rows.T)], neighbours.face[tuple(rows.T)]], axis=1)
 
 

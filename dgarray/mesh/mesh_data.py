@@ -1,4 +1,4 @@
-"""What a mesh consists of, and what follows from that alone: counts, names, measures, normals, faces."""
+"""The arrays of a mesh, and what follows from them alone: counts, names, measures, normals, faces."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field

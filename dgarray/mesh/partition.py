@@ -27,7 +27,7 @@ LARGEST = 1000      # how many times as much another cell costs at most
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Share:
-    """What a part of a mesh has of the whole.
+    """A part's place in the whole mesh: its cells there, and whose values it sends and receives.
 
     whole         the `Mesh` that was cut
     part, parts   the number of this part, and how many there are

@@ -55,7 +55,7 @@ def extent_of(mesh):
 
 
 def groups_of(mesh, names=None, labels=None):
-    """What is drawn of the faces, [(label, rows (count, 2), style)]: boundaries, interfaces, periodic and unnamed faces.
+    """The faces to draw, [(label, rows (count, 2), style)]: boundaries, interfaces, periodic and unnamed faces.
 
     names: those that are drawn, None for all;  labels: {name: text} for the legend, else the names themselves"""
     found = [(name, rows, "solid") for name, rows in mesh.boundaries.items() if len(rows)]

@@ -90,7 +90,7 @@ class ArrayOperator(SteppedOperator):
             setattr(self, name, getattr(operations, name))
 
     def on(self, backend):
-        """The same problem on another backend, with the same tables."""
+        """This operator on another backend, with its tables."""
         operator = type(self)(self.problem, self.method, self.tables, backend)
         operator.stepper = self.stepper
         return operator

@@ -10,7 +10,7 @@ SELDOM = 8          # steps
 
 
 class OwnPart(NamedTuple):
-    """What stands for plain arrays of the whole problem: those of the own part."""
+    """Plain arrays of the own part, which stand for those of the whole problem."""
 
     arrays: object
 
@@ -60,7 +60,7 @@ class OnRanks(Operator):
         return max(self.inner.check_every, SELDOM if self.law.admissible is None else 1)
 
     def of_ranks(self, own, copies, sent, clock):
-        """What a report holds of each rank: its elements, its copies of others' elements, bytes that it sends each time,
+        """{"ranks": {name: of each rank}} for a report: elements, copies of others' elements, bytes that it sends each time,
         seconds for putting messages together and apart and for waiting for others.
 
         clock: has these seconds as `packing` and `waiting`"""

@@ -11,7 +11,7 @@ from .row_exchange import Halo
 
 
 class OnGridParts(OnRanks):
-    """As `OnRanks`, on parts of a grid, each some rows along its last axis.
+    """One rank's view of an operator on the parts of a grid, each some rows along its last axis.
 
     Where the operator on a part does not renew its copies itself, they are renewed after every step; so they are those of the
     state between steps."""
@@ -118,7 +118,7 @@ class OnGridParts(OnRanks):
         return list(self.method.tables(self.problem).parameters.values()) if self.inner.coefficients else []
 
     def report(self):
-        """What one process reports, counts added up, and of each rank what `of_ranks` says."""
+        """The reports of all ranks with their counts added up, and those of `of_ranks`."""
         own = self.share.end - self.share.first
         copies = len(self.share.rows) - own
         counts = self.messages.everyones(self.inner.report())

@@ -10,7 +10,7 @@ from .distributed import OnRanks
 
 
 class OnMeshParts(OnRanks):
-    """As `OnRanks`, on the parts of a mesh."""
+    """One rank's view of an operator on the parts of a mesh."""
 
     def __init__(self, problem, method, inner, messages):
         super().__init__(problem, method, inner, messages)
@@ -51,7 +51,7 @@ class OnMeshParts(OnRanks):
         return self.whole.coefficients if self.varying else []
 
     def report(self):
-        """What one process reports, and of each rank what `of_ranks` says."""
+        """The report of `of_ranks`, and of several zones that of the whole problem."""
         own, several = np.count_nonzero(self.own), set(self._zones) - {None}
         of_ranks = self.of_ranks(own, len(self.own) - own, self.clock.bytes[0], self.clock)
         return of_ranks | (self.whole.report() if several else {})
@@ -152,6 +152,6 @@ class OnMeshParts(OnRanks):
 
 
 def between(places, values, first, end):
-    """What of the values (..., place) belongs to places from `first` to `end`, and these, counted from `first`."""
+    """The places from `first` to `end`, counted from `first`, and their values (..., place)."""
     some = (places >= first) & (places < end)
     return places[some] - first, values[..., some]

@@ -32,7 +32,7 @@ class Messages:
         raise TypeError(f"{type(self).__name__} has no function everyones(thing)")
 
     def once(self, function, *arguments):
-        """What a function returns, called by the first part alone; what it raises all raise. All parts call it."""
+        """Call a function on the first part alone, and return its result, or raise its error, on all. All parts call it."""
         result = None
         if self.part == 0:
             try:
@@ -48,7 +48,7 @@ class Messages:
         raise TypeError(f"{type(self).__name__} has no function exchanged(things)")
 
     def from_first(self, thing):
-        """What the first part gives; all parts call it."""
+        """The thing that the first part gives, on all parts; all call it."""
         return self.everyones(thing)[0]
 
     def largest(self, values):
@@ -94,7 +94,7 @@ class Exchange:
 
 
 class Section(NamedTuple):
-    """What a message has of one element set.
+    """The share of one element set in a message.
 
     name      of the set;  elements: where their values are, as `places_of` of its operations says
     place     slice of the message;  shape: of these values, (variable, row, element)"""

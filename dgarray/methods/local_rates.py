@@ -55,7 +55,7 @@ def local_rates(problem):
 
 
 def of_law(mesh, law, cells=None, region=None):
-    """Those of a law in all elements, or in some, those of a region."""
+    """The `LocalRate`s of a law in all elements, or in the elements `cells` of a region."""
     found = [] if law.damping is None else [damping_of(mesh, law, cells, region)]
     for name, given in law.dispersive.items():
         for of_medium, medium in (given if isinstance(given, dict) else {region: given}).items():
@@ -69,7 +69,7 @@ def of_law(mesh, law, cells=None, region=None):
 
 
 def damping_of(mesh, law, cells, region):
-    """That of the law's own source, and where it is largest."""
+    """The `LocalRate` of the law's own source where it is largest."""
     x = centres(mesh) if mesh.structured else tuple(mesh.centroids.T)
     with np.errstate(all="ignore"):          # of a law of one region the values elsewhere do not matter
         varying = {name: np.asarray(call(value, dict(x=x), name), float)
@@ -104,7 +104,7 @@ def where_is(mesh, element, x):
 
 
 def of_layers(mesh, laws, of_law):
-    """Those of absorbing layers."""
+    """The `LocalRate`s of the mesh's absorbing layers; of_law: number of each element's law, None: there is one."""
     found = []
     for layer, speed in zip(mesh.layers, speeds_of_layers(mesh, laws, of_law)):
         rate = speed * (layer.largest + layer.shift)

@@ -57,10 +57,14 @@ class Method(Keywords):
                                  step of its own rows is that of the whole grid; rows are counted along the last axis
     A method with neither `needs` nor `halo` runs in one process."""
 
-    order, order_gain, has_flux, strict, derivatives, by_region, has_products = 1, 1, False, False, False, False, False
-    programs = False
-    needs = halo = None
-    at_shocks = ""
+    order_gain, has_flux, derivatives, by_region, programs = 1, False, False, False, False
+    # Any: a method may have a field or a property of that name.
+    order: Any = 1
+    strict: Any = False
+    has_products: Any = False
+    needs: Any = None
+    halo: Any = None
+    at_shocks: Any = ""
 
     def _repr_html_(self):
         """The method as a table of its options for notebooks."""

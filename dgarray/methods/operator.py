@@ -112,7 +112,7 @@ class Operator:
 
     @property
     def kernels(self) -> str:
-        """What computes the largest part of a step: "fused" kernels or "array" expressions."""
+        """Whether "fused" kernels or "array" expressions compute the largest part of a step."""
         return "array"
 
     @property
@@ -236,15 +236,15 @@ class Operator:
         return found
 
     def everyones(self, found: Any) -> list:
-        """What each process has found."""
+        """The list of what the processes have found, one entry each."""
         return [found]
 
     def initial(self, f: Callable) -> Any:
-        """As `project` at t = 0, to be put into a state or to be asked about: plain arrays, or what stands for them."""
+        """The initial state f(x, 0), to be put into a state or to be asked about: plain arrays, or what stands for them."""
         return self.project(f)
 
     def arrays(self, state: Any) -> Any:
-        """As `host`, to be asked about only: plain arrays, or what stands for them."""
+        """The state on the host, to be asked about only: plain arrays, or what stands for them."""
         return self.host(state)
 
     def digest(self, arrays: Any) -> str:
@@ -274,7 +274,7 @@ class Operator:
         raise TypeError(f"{type(self).__name__} has no function advance(state, t, dt)")
 
     def advance_checked(self, state: Any, t: float, dt: float) -> tuple[Any, Check | None]:
-        """As `advance`: (new state, its `Check`); None if the step does not compute the check anyway.
+        """(The state one step later, its `Check`), None for the check if the step does not compute it anyway; see `advance`.
 
         A run hands a check that is not None to the next `largest_step` as `check=`."""
         return self.advance(state, t, dt), None
@@ -295,7 +295,7 @@ class Operator:
                            writes={name: array.nbytes for name, array in state.items()})]]
 
     def step_text(self) -> str:
-        """What one step does, as text: the operations of each stage in their order, alike stages once."""
+        """One step as text: the operations of each stage in their order, alike stages once."""
         texts = ["\n".join(listed(found)) for found in self.step_operations(self.zeros())]
         lines = []
         for text, group in groupby(enumerate(texts, 1), lambda pair: pair[1]):
@@ -370,11 +370,11 @@ class Operator:
         raise TypeError(f"{type(self).__name__} has no function nodal(arrays)")
 
     def internal(self, arrays: Any) -> np.ndarray | None:
-        """As `nodal`, the values of the internal variables of the law; None: there are none."""
+        """Values of the law's internal variables for output, shaped as those of `nodal`; None: there are none."""
 
     def conserved(self, values: np.ndarray) -> Any:
-        """What the scheme conserves, where it is not the integral of C q: integrals (variable,) of polynomials p that stand for
-        C q, and of p q, from values as `nodal` returns them. None, the default: the integrals of C q and of the energy."""
+        """The conserved integrals (variable,) of polynomials p that stand for C q, and those of p q, from values as `nodal`
+        returns them. None, the default: the integrals of C q and of the energy."""
 
     def fetch(self, state: Any) -> Any:
         """Start copying the values of `nodal` to the host. The object returned has ready(), whether the copy is complete, and
@@ -382,12 +382,12 @@ class Operator:
         return Fetched(self.nodal(self.host(state)))
 
     def snapshot(self, arrays: Any) -> Any:
-        """What the dataset of a run holds of plain arrays on the host: the values of `nodal`, or {zone: values} if the method
-        has `zones`."""
+        """The values for a run's dataset, from plain arrays on the host: those of `nodal`, or {zone: values} if the method has
+        `zones`."""
         return self.nodal(arrays)
 
     def fetch_snapshot(self, state: Any) -> Any:
-        """As `fetch`, the values of `snapshot`."""
+        """Start copying the values of `snapshot` to the host: see `fetch`."""
         return self.fetch(state)
 
     def take(self, state: Any, places: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ class Physics:
         return self.checked(flux, "the law's flux")
 
     def flux_along(self, n, q, x, t, m):
-        """The same, one component for each variable."""
+        """The flux F(q) . n along n of all variables, (variable,): those of the law, shares of its fluxes, and 0 for others."""
         fluxes = list(self.law_flux(n, q, x, t, m))
         for carry, moved in zip(self.carried, self.moved):
             shares = self.law_flux(carry(n, m), q, x, t, m)

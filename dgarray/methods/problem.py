@@ -1,6 +1,7 @@
 """The problem that a method solves: a law on a mesh or grid, with boundary conditions, a numerical flux and a source."""
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +16,23 @@ from ..support.wording import choose
 class Problem:
     """A law on a mesh or grid, with boundary conditions.
 
-    boundary   {name: condition}, or one condition for all boundaries; "default" stands for all boundaries without an entry
+    boundary   {name: condition}, given so or as one condition for all boundaries; "default" stands for all boundaries without
+               an entry
     flux       numerical flux, a function of the law such as `dgarray.upwind`; None: the method's default
     source     function of q, x, t that is added to the law's own source; None: none"""
 
     mesh: object
     law: Law
-    boundary: object = None
+    boundary: Any = None
     flux: object = None
     source: object = None
 
     def __post_init__(self):
-        if isinstance(self.boundary, dict) and any(declared(condition).in_problem for condition in self.boundary.values()):
-            mesh = self.mesh if self.mesh.structured else self.mesh.whole
-            object.__setattr__(self, "boundary", {
-                name: own(mesh, str(name), self.boundary) if (own := declared(condition).in_problem) else condition
-                for name, condition in self.boundary.items()})
+        given = by_name(self.boundary)
+        mesh = self.mesh if self.mesh.structured else self.mesh.whole
+        object.__setattr__(self, "boundary", {
+            name: own(mesh, name, given) if (own := declared(condition).in_problem) else condition
+            for name, condition in given.items()})
 
     @cached_property
     def numbers(self):
@@ -104,18 +106,21 @@ def refuse_regions(law):
 
 
 def by_name(boundary):
-    """The conditions of a problem, None, one or a dict, as {name: condition}."""
-    return boundary if isinstance(boundary, dict) else {} if boundary is None else {"default": boundary}
+    """The conditions that a user gives, None, one or a dict, as {name: condition}. Raises ValueError for anything else."""
+    if isinstance(boundary, dict):
+        return {str(name): condition for name, condition in boundary.items()}
+    if boundary is not None and not callable(boundary) and not isinstance(boundary, Sponge):
+        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
+    return {} if boundary is None else {"default": boundary}
 
 
 def side_conditions(grid, boundary):
-    """{side: condition} of all sides of a grid that are not periodic.
+    """{side: condition} of all sides of a grid that are not periodic; boundary: {name: condition}.
 
     Raises ValueError for names that do not exist, for values that are not a condition, and for sides without a condition."""
-    boundary = by_name(boundary)
     for name, condition in boundary.items():
         if name != "default":
-            choose("boundary", str(name), grid.boundaries, " on the grid; it has")
+            choose("boundary", name, grid.boundaries, " on the grid; it has")
         refuse_class(name, condition)
         if not callable(condition) and not isinstance(condition, Sponge):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec, or "

@@ -65,6 +65,6 @@ def kind_of(row):
 
 
 def step_text(programs, operations):
-    """What a step does, as text: {title: program}, then `operations`, the text of who computes what in which order."""
+    """A step as text: the programs {title: program}, then `operations`, the text of who computes what in which order."""
     texts = ["\n".join([f"the program of {title}", *listing(program), ""]) for title, program in programs.items()]
     return "\n".join([*texts, operations])

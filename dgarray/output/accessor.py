@@ -156,7 +156,7 @@ class Accessor:
         return post.locate(self, points)
 
     def evaluation_on(self, ticks: Sequence[np.ndarray]) -> Any:
-        """The same at all points with these coordinates, one array for each axis, for `grid`."""
+        """The fields' evaluation at all points of a lattice with these coordinates, one array for each axis, for `grid`."""
         return self.evaluation(np.stack(np.meshgrid(*reversed(ticks), indexing="ij")[::-1], axis=-1))
 
     def norm(self, variable: str, time: float | None = -1) -> Any:
@@ -266,7 +266,7 @@ class Accessor:
         return end_to_end(surfaces(self._pieces, name, time), "face")
 
     def record(self, name: str) -> xr.Dataset:
-        """What the recorder `name` of the run (`Simulation(..., record={name: recorder})`) kept, a Dataset with plain names.
+        """Record of the recorder `name` of the run (`Simulation(..., record={name: recorder})`), a Dataset with plain names.
 
         Its times are its own. Raises ValueError for an unknown record."""
         from dgarray.output.surface import record

@@ -43,7 +43,7 @@ def with_field(ds, name):
 
 
 def fields_given(ds, law):
-    """What the law gives besides the fields of a dataset: derived ones, strengths of curls and of gradients, components."""
+    """The fields that a dataset's law adds, by their names: derived ones, strengths of curls and of gradients, components."""
     if law is None:
         return {}, {}, {}, ()
     curls = law.curls if ds.attrs.get("cell_type") == "grid" else {}
@@ -70,8 +70,9 @@ def slopes_of(ds, name, slopes):
 
 
 def drawable(ds, name):
-    """As `with_field`; a field that follows from others has their names in the attribute FROM, by which `at_points` computes
-    it where it is drawn: between the nodes a polynomial through its values may be far from it."""
+    """The dataset with the nodal field `name` to draw, as `with_field` gives it; one that follows from others has their names
+    in the attribute FROM, by which `at_points` computes it where it is drawn: between the nodes a polynomial through its
+    values may be far from it."""
     if name in ds.dg.variables or ds.attrs.get("cell_type") == "grid":
         return with_field(ds, name)
     law, found = law_of(ds), with_field(ds, name)

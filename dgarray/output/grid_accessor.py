@@ -103,7 +103,7 @@ class GridAccessor(Accessor):
         return grid_post.GridEvaluation(self.lattice, self.order, self.axes, np.asarray(points, float))
 
     def evaluation_on(self, ticks: Sequence[np.ndarray]) -> Any:
-        """The same at all points with these coordinates, an `output.grid_post.LatticeEvaluation`, axis by axis."""
+        """The fields' evaluation, axis by axis, at all points of a lattice with these coordinates, one array for each axis."""
         return grid_post.LatticeEvaluation(self.lattice, self.order, self.axes, list(ticks))
 
     def norm(self, variable: str, time: float | None = -1) -> Any:

@@ -1,4 +1,4 @@
-"""What `dg` works on: one dataset for each shape of cells, and how answers of several become one."""
+"""The datasets behind `dg`, one for each shape of cells, and how answers of several become one."""
 import json
 
 import numpy as np
@@ -16,7 +16,10 @@ JOIN = "join"          # boundary where a zone meets others
 
 
 def zones_of(data):
-    """{name: dataset} of a tree, all with as many snapshots; {"": dataset} of a dataset. Raises ValueError for others."""
+    """{name: dataset} of a tree, all with as many snapshots; {"": dataset} of a dataset or of one zone of a tree. Raises
+    ValueError for others."""
+    if isinstance(data, xr.DataTree) and "order" in data.attrs:
+        data = data.to_dataset()
     if not isinstance(data, xr.DataTree):
         check_attributes(data)
         return {"": on_one_mesh(data)}

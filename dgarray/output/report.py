@@ -1,4 +1,4 @@
-"""What a run prints at its end: a short table; and the rows of observed orders."""
+"""The short table that a run prints at its end, and the rows of observed orders."""
 from rich.console import Console
 from rich.table import Table
 

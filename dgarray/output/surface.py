@@ -119,7 +119,7 @@ def surface_of(ds, rows):
 
 
 def record(ds, name):
-    """What the recorder `name` of the run kept, under plain names, lazy where the dataset is.
+    """The record of the recorder `name` of the run, a Dataset with plain names, lazy where the dataset is.
 
     Attributes: `record` (the recorder's class), dim, order, nodes and, on a boundary, `boundary` and where the boundary
     conditions say it `field`, "total" or "scattered", and `incident`, the wave, beside those of

@@ -29,7 +29,7 @@ def to_ugrid(datasets, subdivide=1, time=None):
 
 
 def _faces(ds, parts, time):
-    """The same of one dataset."""
+    """Means of the fields of one dataset, with cells of one shape, as UGRID faces."""
     dg = ds.dg
     points, faces, means = (of_triangles if dg.cell_shape.simplex else of_quadrilaterals)(dg, parts)
     ds = at_time(ds, time)
@@ -100,7 +100,8 @@ def of_triangles(dg, parts):
 
 
 def of_quadrilaterals(dg, parts):
-    """The same of quadrilaterals; the mean weighs points with det dx/dr."""
+    """Points, faces and the function from nodal values (element, node) to means (element, face), which weigh points with
+    det dx/dr, of quadrilaterals cut in parts^2."""
     count, shape = parts + 1, dg.cell_shape
     i, j = np.tile(np.arange(count), count), np.repeat(np.arange(count), count)
     lattice_points = 2 * np.column_stack([i, j]) / parts - 1

@@ -163,7 +163,7 @@ class Outflow(Named, name="outflow"):
     def __call__(self, q: Components) -> Components:
         return q
 
-    def check(self, mesh, faces, law):
+    def check(self, mesh: Any, faces: Any, law: Law) -> None:
         """Warn of a linear law of several variables, whose waves go both ways."""
         if law_is_linear(law) and len(law.variables) > 1:
             warnings.warn(f"'outflow' takes the whole state from inside: waves of {law!r} that come in there are fed by those "
@@ -267,8 +267,16 @@ class scattered(Formula):
     condition: Callable
     field: Callable
     unknown = "scattered"
-    flux = property(lambda self: declared(self.condition).flux)
-    of_faces = property(lambda self: declared(self.condition).of_faces)
+
+    @property
+    def flux(self) -> Callable | None:
+        """The numerical flux that the condition asks for."""
+        return declared(self.condition).flux
+
+    @property
+    def of_faces(self) -> Callable | None:
+        """The numbers of each face that the condition asks for."""
+        return declared(self.condition).of_faces
 
     def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_parts(self.condition, self.field, mesh=mesh, faces=faces, law=law)

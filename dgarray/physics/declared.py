@@ -82,7 +82,12 @@ class Named(Formula):
 
 def refuse_class(name: str, condition: Any) -> None:
     """Raise ValueError for a class that makes a condition or field, given as the condition of the boundary `name`."""
-    if isinstance(condition, type) and issubclass(condition, Formula):
+    if not isinstance(condition, type):
+        return
+    if issubclass(condition, Named):
+        raise ValueError(f"boundary {name!r}: the class {condition.__name__} is not a condition; give the condition itself, "
+                         f"dgarray.{condition.__name__}")
+    if issubclass(condition, Formula):
         needed = [argument for argument, p in parameters(condition).items() if p.default is p.empty]
         raise ValueError(f"boundary {name!r}: {condition.__name__} is not a condition but makes one; call it: "
                          f"dgarray.{condition.__name__}({', '.join(needed)})")

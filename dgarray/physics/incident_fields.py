@@ -240,7 +240,10 @@ class current(Formula):
         width = repr(self.width).removesuffix(".0")
         return f"current({self.law!r}, {self.position}, {self.moment}, {width}, {shown(self.pulse)})"
 
-    variables = property(lambda self: tuple(self.law.variables))          # components of the source
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the components of the source."""
+        return tuple(self.law.variables)
 
     def profile(self, x: Components) -> Any:
         """g(x)."""

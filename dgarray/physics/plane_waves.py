@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 class Field(Formula):
     """Base of the fields (x, t) -> state of a law in a uniform medium; parameters: {name: number} of the law there."""
 
-    variables = property(lambda self: tuple(self.law.variables))          # components of the field
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the components of the field."""
+        return tuple(self.law.variables)
 
     def check(self, mesh: Any, faces: Any, law: Law) -> None:
         check_medium(self, self.parameters, mesh, faces, law)

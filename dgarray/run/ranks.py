@@ -68,7 +68,7 @@ class Ranks(Messages):
         return np.where(found[1] > 0, np.nan, found[0])
 
     def from_first(self, thing):
-        """As inherited; who waits for long leaves the processors to others meanwhile."""
+        """The thing that the first rank gives, on all; a rank that waits for long leaves its processor to others meanwhile."""
         self.meet(seconds=NAP)
         return self.comm.bcast(thing)
 

@@ -12,7 +12,7 @@ from ..mesh import Grid, Mesh
 from ..methods.distributed_grid import OnGridParts
 from ..methods.distributed_mesh import OnMeshParts
 from ..methods.method import Method
-from ..methods.problem import Problem, by_name
+from ..methods.problem import Problem
 from ..output import ZonedLayout, check_path, store_of
 from ..output.layouts import layout_of
 from ..output.pictures import problem_picture
@@ -392,7 +392,7 @@ class Simulation(Keywords):
 
     def _conditions(self):
         """{name of a boundary, of an interface with a condition, None for faces without a name: text of its condition}."""
-        given = {str(name): condition for name, condition in by_name(self.options["boundary"]).items()}
+        given = self.problem.boundary
         names = [*self.mesh.boundaries, *([] if self.mesh.structured else [None] * bool(len(self.mesh.unnamed)))]
         names += [name for name in getattr(self.mesh, "interfaces", ()) if name in given]
         return {name: shown(given.get(name, given.get("default"))) for name in names}

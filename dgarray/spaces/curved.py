@@ -12,7 +12,8 @@ from .simplex_metrics import metrics
 
 
 class CurvedSpace(PolynomialSpace):
-    """As `PolynomialSpace`, on a mesh with geometry nodes: fields are polynomials of r, not of x.
+    """Polynomials of r, not of x, on every element of a mesh with geometry nodes: values (variable, node, element),
+    attributes as of `PolynomialSpace`.
 
     The quadrature in the reference cell is exact for u^2 det dx/dr at least."""
 
@@ -97,7 +98,8 @@ class CurvedSpace(PolynomialSpace):
         return total.reshape(values.shape[:-2])[()]
 
     def energies(self, values):
-        """As `PolynomialSpace.energies`, with the mean of det dx/dr in each element."""
+        """Squared L2 norm of the part of each degree of fields (variable, node, element), (variable, degree), with the mean of
+        det dx/dr in each element."""
         return degree_energies(values, self.cell, self.jacobians)
 
     def error(self, values, exact, t):

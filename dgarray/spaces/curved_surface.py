@@ -13,7 +13,7 @@ from .surface import AXES, Surface
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurvedSurface(Surface):
-    """As `Surface`, of cells with geometry nodes (cell, node, dim): normals (dim, face, face_node) at each node."""
+    """Some faces of a mesh with geometry nodes (cell, node, dim): a `Surface` with normals (dim, face, face_node) at nodes."""
 
     geometry_nodes: np.ndarray | None = None
 

@@ -5,7 +5,8 @@ from .parts import AXES, Evaluation, Part, Trace, face_rows
 
 
 class MixedSpace:
-    """As `PolynomialSpace`, on a `MixedMesh`: values (variable, node, element), nan at nodes that an element does not have.
+    """Polynomials on every element of a `MixedMesh`: values (variable, node, element), nan at nodes that an element does not
+    have; attributes as of `PolynomialSpace`.
 
     spaces   the space of each block of the mesh"""
 

@@ -12,7 +12,7 @@ from .polynomial import PolynomialSpace
 
 
 class MixedFacesSpace(CurvedSpace):
-    """As `CurvedSpace`, for values at the nodes of a `MixedFacesCell`."""
+    """Polynomials of r on prisms or pyramids: values (variable, node, element) at the nodes of a `MixedFacesCell`."""
 
     def __init__(self, mesh, order):
         if not mesh.cell_shape.mixed_faces:

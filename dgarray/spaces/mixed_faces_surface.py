@@ -10,8 +10,8 @@ from .tensor_surface import TensorSurface
 
 
 class MixedFacesSurface(TensorSurface):
-    """As `TensorSurface`, with the points of a `ModalMixedFacesCell` on the faces: those of triangles, which are fewer, are
-    filled up by the first point with the weight 0.
+    """Some faces of prisms or pyramids with the points of a `ModalMixedFacesCell` on them: those of triangles, which are fewer,
+    are filled up by the first point with the weight 0.
 
     degree: of the quadrature, by default 2 order + 1"""
 

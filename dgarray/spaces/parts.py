@@ -1,4 +1,4 @@
-"""What spaces on meshes and on grids return: `Part`s of the domain with quadrature, `Evaluation`s at points, boundary `Trace`s.
+"""`Part`s of the domain with quadrature, `Evaluation`s at points and boundary `Trace`s: results of spaces on meshes and grids.
 
 A place is an element of a mesh or a node of a grid. Its rows are the element's nodes, or the value and the scaled derivatives
 at the grid's node. Fields are arrays q (variable, row, place).

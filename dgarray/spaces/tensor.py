@@ -14,7 +14,8 @@ PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS 
 
 
 class TensorSpace:
-    """As `PolynomialSpace`: values (variable, node, element) at the nodes of `tensor_cell(dim, order, nodes)`."""
+    """Polynomials of degree `order` in each coordinate of r on every quadrilateral or hexahedron: values (variable, node,
+    element) at the nodes of `tensor_cell(dim, order, nodes)`; attributes as of `PolynomialSpace`."""
 
     dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, False
 

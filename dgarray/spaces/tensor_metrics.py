@@ -21,7 +21,7 @@ def along(matrix, values, axis):
 
 
 def everywhere(matrix, values, dim):
-    """The same along all axes."""
+    """A matrix (row, n) applied along all axes of values [..., z, y, x, element]."""
     for axis in range(dim):
         values = along(matrix, values, axis)
     return values

@@ -20,10 +20,10 @@ from ....methods.operation import Operation
 from ....support.cached_modules import write_module
 from ..limiter.fused import LimiterFused
 from ..limiter.linear import LinearLimiterFused
-from ..shared_loop import ONE_THREAD, Loop
 from ..simd import matmul
 from ..simd.reduce import finite_loop
 from ..simd.tiles import aligned
+from ..threaded_loops import ONE_THREAD, Loop
 from .boundary import BoundaryFaces
 from .filter_source import filter_text
 from .join_faces import FusedJoinFaces

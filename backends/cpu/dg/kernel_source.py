@@ -10,13 +10,13 @@ import numpy as np
 from ....physics.codegen import Python
 from ....physics.explain import formulas_of
 from ....physics.run_time_numbers import NUMBER, with_numbers
-from .. import loop_arguments, shared_loop
-from ..shared_loop import loop_text
+from .. import loop_arguments, threaded_loops
 from ..simd import arithmetic as lanes, boundary, expressions, lines, logarithm, matmul, target, vector
+from ..threaded_loops import loop_text
 
 # Part of every generated text, so that a kernel on disk is not used with other products or moves than it was made with.
 KERNELS = sha256("".join(getsource(module) for module in (
-    boundary, expressions, lanes, lines, logarithm, loop_arguments, matmul, shared_loop, vector)).encode()).hexdigest()[:16]
+    boundary, expressions, lanes, lines, logarithm, loop_arguments, matmul, threaded_loops, vector)).encode()).hexdigest()[:16]
 
 
 class Lane(str):

@@ -4,9 +4,9 @@ import numpy as np
 from ....methods.dg.mortars import MortarList
 from ....methods.operation import Operation
 from ....support.cached_modules import write_module
-from ..shared_loop import Loop
 from ..simd import target
 from ..simd.tiles import aligned, in_tiles
+from ..threaded_loops import Loop
 from .mortar_source import MortarSource
 
 MANY = 8          # tiles of mortars from which a second thread helps

@@ -5,7 +5,7 @@ import numpy as np
 
 from ....methods.dg.set_operations import TensorOperations
 from ....methods.operation import Operation
-from ..limiter.tensor import TensorLimiterFused
+from ..limiter.tensor_positivity import TensorLimiterFused
 from ..simd.tiles import aligned
 from .fused import NodalFused
 from .piece_borders import PieceBorders

@@ -11,8 +11,8 @@ from ....methods.finite_volume.schemes import FirstOrder
 from ....methods.finite_volume.sweeps import Sweeps
 from ....stepping import first as new_first, sequence
 from ....support.cached_modules import write_module
-from ..shared_loop import ONE_THREAD, Loop, LoopList
 from ..simd.tiles import aligned
+from ..threaded_loops import ONE_THREAD, Loop, LoopList
 from .march_source import NUMBERS, MarchSource
 from .side_source import Sides
 from .update_source import UpdateSource

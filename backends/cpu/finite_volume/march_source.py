@@ -9,30 +9,30 @@ from inspect import getsource
 
 import numpy as np
 
-from ....methods.finite_volume.lines import of_line, ranges
+from ....methods.finite_volume.stencils import of_stencil, ranges
 from ....physics.explain import formulas_of
 from ....physics.pointwise import Pointwise
 from ....physics.run_time_numbers import with_numbers
-from .. import loop_arguments, shared_loop
+from .. import loop_arguments, threaded_loops
 from ..dg.kernel_source import indented
-from ..shared_loop import loop_text
 from ..simd import boundary, expressions, vector
+from ..threaded_loops import loop_text
 from .cell_parts import parted
 from .row_fields import RowFields
-from .row_memory import RowMemory
+from .row_transfers import RowTransfers
 
 KERNELS = sha256("".join(getsource(module) for module in (
-    boundary, expressions, loop_arguments, shared_loop, vector)).encode()).hexdigest()[:16]
+    boundary, expressions, loop_arguments, threaded_loops, vector)).encode()).hexdigest()[:16]
 
 
-def numbered(line):
-    """The line with a function whose constants come at run time."""
-    line = copy(line)
-    line.function = with_numbers(line.function)
-    return line
+def numbered(stencil):
+    """The stencil with a function whose constants come at run time."""
+    stencil = copy(stencil)
+    stencil.function = with_numbers(stencil.function)
+    return stencil
 
 
-class MarchSource(RowFields, RowMemory):
+class MarchSource(RowFields, RowTransfers):
     """Text of one kernel, for the chain of sweeps of a pass.
 
     tables   `GridTables`;  rows: the axis along which rows are counted, 1 or 2; None in 1D
@@ -97,19 +97,19 @@ class MarchSource(RowFields, RowMemory):
         for i, kind in enumerate((*self.chain, None)):
             depth = 1
             if kind == "rows":
-                lines = self.lines(self.rows)
-                depth = self.ahead + self.depths(lines).get("q", 1)
+                stencils = self.stencils(self.rows)
+                depth = self.ahead + self.depths(stencils).get("q", 1)
             self.field(names[i], self.V, depth)
-        self.make_line_fields()
+        self.make_stencil_fields()
         self.field("check", 2)
 
-    def make_line_fields(self):
-        """The rows that lines of the sweeps write and read."""
+    def make_stencil_fields(self):
+        """The rows that stencils of the sweeps write and read."""
         for i, kind in enumerate(self.chain):
-            lines = [] if kind == "source" else self.lines(0 if kind == "x" else self.rows)
-            depths = self.depths(lines)
-            for line in lines[:-1]:
-                for name, count in line.writes.items():
+            stencils = [] if kind == "source" else self.stencils(0 if kind == "x" else self.rows)
+            depths = self.depths(stencils)
+            for stencil in stencils[:-1]:
+                for name, count in stencil.writes.items():
                     if kind == "rows":
                         self.field(f"rows{i}_{name}", count, depths[name])
                     elif f"x_{name}" not in self.fields:          # all sweeps along x use the same row
@@ -117,8 +117,8 @@ class MarchSource(RowFields, RowMemory):
 
     base = "q"               # the field to which sweeps add their fluxes
 
-    def lines(self, axis):
-        """The lines of a sweep, which end with the new state."""
+    def stencils(self, axis):
+        """The stencils of a sweep, which end with the new state."""
         if axis not in self.sweeps:
             *others, flux, update = map(numbered, (*self.t.sweeps[axis], self.t.update(self.base)))
             self.sweeps[axis] = [*others, *parted(flux, "cell"), update]
@@ -128,21 +128,21 @@ class MarchSource(RowFields, RowMemory):
         """The fields that member i of the chain reads and writes."""
         return self.fields[f"q{i}"], self.fields[f"q{i + 1}"]
 
-    def lags(self, lines):
+    def lags(self, stencils):
         """{field: rows by which its last row is behind the last one of q}, for a sweep along the rows."""
         lag = {"q": 0}
-        for line in lines:
+        for stencil in stencils:
             # Parameters come with q; a flux that is zero reads nothing.
-            behind = max((lag.get(field, 0) + shift for field, shift in line.needed.values()), default=0)
-            lag |= dict.fromkeys(line.writes, behind)
+            behind = max((lag.get(field, 0) + shift for field, shift in stencil.needed.values()), default=0)
+            lag |= dict.fromkeys(stencil.writes, behind)
         return lag
 
-    def depths(self, lines):
+    def depths(self, stencils):
         """{field: rows that are kept of it}."""
-        lag, depth = self.lags(lines), {}
-        for line in lines:
-            own = lag[next(iter(line.writes))]
-            for field, shift in line.needed.values():
+        lag, depth = self.lags(stencils), {}
+        for stencil in stencils:
+            own = lag[next(iter(stencil.writes))]
+            for field, shift in stencil.needed.values():
                 if field in lag:
                     depth[field] = max(depth.get(field, 1), own - shift - lag[field] + 1)
         return depth
@@ -151,16 +151,16 @@ class MarchSource(RowFields, RowMemory):
 
     def sweep_x(self, i, behind, columns):
         """Lines of a sweep along x: of one row, all cells at once."""
-        lines, (before, after) = self.lines(0), self.states(i)
-        needed = ranges(lines, {"out": (0, 0)})
+        stencils, (before, after) = self.stencils(0), self.states(i)
+        needed = ranges(stencils, {"out": (0, 0)})
         body = [f"at, to = {before.slot('row')}, {after.slot('row')}", *self.columns_beyond(i, before)]
-        for line in lines:
-            low, high = of_line(line, needed)
+        for stencil in stencils:
+            low, high = of_stencil(stencil, needed)
 
-            def read(argument, number, line=line):
+            def read(argument, number, stencil=stencil):
                 if argument in ("t", "k"):
                     return "given", {"t": f"t{i}", "k": "k_x"}[argument]
-                name, shift = line.reads[argument]
+                name, shift = stencil.reads[argument]
                 if name in ("q", "r"):
                     return "load", *((before.place(number, shift), "at + i") if name == "q" else (after.place(number), "i"))
                 if name == "m":
@@ -169,26 +169,27 @@ class MarchSource(RowFields, RowMemory):
                     return self.position(number, "row")
                 return "load", self.fields[f"x_{name}"].place(number, shift), "i"
             places = [(after.place(v), "to + i") if name == "out" else (self.fields[f"x_{name}"].place(v), "i")
-                      for name, count in line.writes.items() for v in range(count)]
-            body += self.over_columns(f"{columns[0]} + {low}", f"{columns[1]} + {high}", self.call(line.function, read, places))
+                      for name, count in stencil.writes.items() for v in range(count)]
+            call = self.call(stencil.function, read, places)
+            body += self.over_columns(f"{columns[0]} + {low}", f"{columns[1]} + {high}", call)
         return [f"row = N - {behind[i + 1]}", f"if low_{i + 1} <= row < high_{i + 1}:", *indented(body)]
 
     def sweep_rows(self, i, behind, columns):
-        """Lines of a sweep along the rows: each line does the last row that it can."""
-        lines, (before, after) = self.lines(self.rows), self.states(i)
-        needed, lag = ranges(lines, {"out": (0, 0)}), self.lags(lines)
+        """Lines of a sweep along the rows: each stencil does the last row that it can."""
+        stencils, (before, after) = self.stencils(self.rows), self.states(i)
+        needed, lag = ranges(stencils, {"out": (0, 0)}), self.lags(stencils)
         body = [f"last = N - {behind[i]}", *self.rows_beyond(i, before, columns)]
-        for line in lines:
-            low, high = of_line(line, needed)
-            behind_last, slots, work = lag[next(iter(line.writes))] + self.ahead, {}, []
+        for stencil in stencils:
+            low, high = of_stencil(stencil, needed)
+            behind_last, slots, work = lag[next(iter(stencil.writes))] + self.ahead, {}, []
 
             def slot(field, shift, slots=slots):
                 return slots.setdefault((field, shift), f"o{len(slots)}")
 
-            def read(argument, number, line=line, slot=slot):
+            def read(argument, number, stencil=stencil, slot=slot):
                 if argument in ("t", "k"):
                     return "given", {"t": f"t{i}", "k": "k_rows"}[argument]
-                name, shift = line.reads[argument]
+                name, shift = stencil.reads[argument]
                 if name == "m":
                     return self.parameter(number, f"(row + {shift})")
                 if name == "x":
@@ -198,10 +199,10 @@ class MarchSource(RowFields, RowMemory):
                 field = before if name == "q" else self.fields[f"rows{i}_{name}"]
                 return "load", field.place(number), f"{slot(field, shift)} + i"
             places = []
-            for name, count in line.writes.items():
+            for name, count in stencil.writes.items():
                 field = after if name == "out" else self.fields[f"rows{i}_{name}"]
                 places += [(field.place(v), f"{slot(field, 0)} + i") for v in range(count)]
-            call = self.call(line.function, read, places)
+            call = self.call(stencil.function, read, places)
             work = [f"{text} = {field.slot(f'row + {shift}')}" for (field, shift), text in slots.items()]
             body += [f"row = last - {behind_last}", f"if low_{i + 1} + {low} <= row < high_{i + 1} + {high}:",
                      *indented(work + self.over_columns(*columns, call))]

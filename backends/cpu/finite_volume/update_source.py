@@ -32,13 +32,13 @@ class UpdateSource(MarchSource):
         behind = (self.ahead + self.ghosts) * ("rows" in self.chain)
         if self.t.varying:
             self.field("m", len(self.t.varying), behind + self.ghosts + 2)
-        across = [self.depths(self.lines(self.rows)).get("q", 1) for kind in self.chain if kind == "rows"]
+        across = [self.depths(self.stencils(self.rows)).get("q", 1) for kind in self.chain if kind == "rows"]
         depth = self.ahead + max([1, *across])
         self.field("q0", self.V, max(depth, behind + 1))
         self.field("r", self.V)
         for name in ("start", "register", "q1"):
             self.field(name, self.V)
-        self.make_line_fields()
+        self.make_stencil_fields()
         self.field("check", 2)
         delays, around = [0, *(behind,) * len(self.chain)], [self.ghosts * ("rows" in self.chain), *(0,) * len(self.chain)]
         columns = str(self.halo), f"{self.halo} + cells"
@@ -67,7 +67,7 @@ class UpdateSource(MarchSource):
             if argument == "m":
                 return self.parameter(number, "row")
             return self.position(number, "row") if argument == "x" else ("given", "t0")
-        call = self.call(self.physics.sources_line.function, read, [(r.place(v), "i") for v in range(self.V)])
+        call = self.call(self.physics.sources_stencil.function, read, [(r.place(v), "i") for v in range(self.V)])
         return self.over_columns(*columns, call)
 
     def finish(self, columns):

@@ -9,8 +9,8 @@ from ....methods.operation import Operation
 from ....program import operations
 from ....program.listing import rates_of
 from ....support.cached_modules import write_module
-from ..shared_loop import ONE_THREAD, Loop
 from ..simd.tiles import aligned
+from ..threaded_loops import ONE_THREAD, Loop
 from .layout import ALONG, Half
 from .recursion import Recursion, weights
 from .source import HermiteSource

@@ -79,8 +79,8 @@ class Layout:
                    memory is so read and written in longer pieces, each cache line of a row once.
     rows           Rows of cells that a thread takes together.  The nodes between two of them belong to both, and are read and
                    mapped along x once.
-    edges          Whether each cache line of a row is read once, see `row_edges`: of higher orders, whose faces are too large
-                   for groups side by side.  Each group hands on the one number that it shares with the next.
+    edges          Whether each cache line of a row is read once, see `row_interpolation`: of higher orders, whose faces are
+                   too large for groups side by side.  Each group hands on the one number that it shares with the next.
     remainder      Whether the last cells of several rows are a group together, see `loops.gather_face`.  Else most lanes of a
                    row's last group may have nothing to do: 49 nodes take 56 or 64 lanes.
     node, cell     numbers of a node, and of the interpolants of a group

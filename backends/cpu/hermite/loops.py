@@ -9,7 +9,7 @@ last.  A kernel walks along the last axis, z (in 2D it is y).  The nodes on a fa
     F      (row, face, group, variable, j_z, t_y, t_x)   two faces of each row of cells, mapped along all axes but z
     w      (variable, t_z, t_y, t_x)                     the interpolants, then their Taylor series
     c      (variable, j_z, j_y, j_x)                     the result at the target nodes
-    edges  (face, row, coefficient)                      of each row the number that the next group lacks: see `row_edges`
+    edges  (face, row, coefficient)                      of each row the number that the next group lacks
     R      (group of cells, ...)                         the interpolants of all cells, of the variant "two-kernel"
 
 Names that are not defined here differ from problem to problem.  The compiled module defines them:

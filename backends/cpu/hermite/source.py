@@ -8,17 +8,17 @@ from inspect import getmembers, getsource, isfunction
 
 import numpy as np
 
-from .. import loop_arguments, shared_loop
-from ..shared_loop import loop_text
+from .. import loop_arguments, threaded_loops
 from ..simd import arithmetic, matmul, vector
-from . import layout, loops, products, row_edges, sums
+from ..threaded_loops import loop_text
+from . import layout, loops, product_series, row_interpolation, sums
 from .layout import LEAST_ROWS, Layout
-from .products import ProductSeries
+from .product_series import ProductSeries
 from .series import chosen
 from .spread import Spread
 from .text import tuple_of
 
-PARTS = arithmetic, layout, loop_arguments, matmul, products, row_edges, shared_loop, sums, vector
+PARTS = arithmetic, layout, loop_arguments, matmul, product_series, row_interpolation, sums, threaded_loops, vector
 HASH = sha256("".join(map(getsource, PARTS)).encode()).hexdigest()[:16]
 KERNEL = '@njit(nogil=True, cache=True, error_model="numpy", _nrt=False)'
 # Parts of a kernel: a call with a tuple of arrays would count references to each of them.
@@ -105,7 +105,7 @@ class HermiteSource:
         if self.variant == "two-kernel":
             lines.append("past_interpolation = lanes.interpolation(left, real, past=True)")
         if y.edges:
-            lines += ["from dgarray.backends.cpu.hermite.row_edges import copied, row_interpolation",
+            lines += ["from dgarray.backends.cpu.hermite.row_interpolation import copied, row_interpolation",
                       *(f"{name} = row_interpolation(left, real, {y.vectors}, {name == 'map_from_right'})"
                         for name in ("map_from_right", "map_from_left"))]
         return [*lines, *(self.spread.definitions() if self.spread else []), *self.series.definitions()]

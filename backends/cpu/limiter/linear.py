@@ -7,7 +7,7 @@ from ..dg.kernel_source import Lane, indented
 from ..simd.tiles import aligned, in_tiles
 from .fused import LimiterFused
 from .source import LimiterSource
-from .tensor import TensorTile
+from .tensor_positivity import TensorTile
 
 
 class LinearTile(TensorTile):

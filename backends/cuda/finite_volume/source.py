@@ -1,9 +1,9 @@
-"""CUDA C of finite volumes: sizes and scalar code traced from the lines of a sweep, before the texts of the kernels (*.cu)."""
+"""CUDA C of finite volumes: sizes and scalar code from the stencils of a sweep, before the texts of the kernels (*.cu)."""
 from importlib.resources import files
 
 import numpy as np
 
-from ....methods.finite_volume.lines import of_line, ranges
+from ....methods.finite_volume.stencils import of_stencil, ranges
 from ....physics.codegen import Cuda, scalar_source
 
 TEXTS = {name: files(__package__).joinpath(f"{name}.cu").read_text()
@@ -17,10 +17,10 @@ __device__ __forceinline__ void load({CELL}, const real* state, const real* m, c
 {{load}}
 }}}}
 
-// The lines of the sweep, one after the other; what a line reads of other cells goes through shared memory.
-__device__ __forceinline__ void lines({CELL}, real* shared, const real* m, const real* box, real t, real k, const real* q,
+// The stencils of the sweep, one after the other; what a stencil reads of other cells goes through shared memory.
+__device__ __forceinline__ void stencils({CELL}, real* shared, const real* m, const real* box, real t, real k, const real* q,
                                       real* r) {{{{
-{{lines}}
+{{stencils}}
 }}}}
 
 // r + s(q, x, t) / C, or with a step dt the new state after the sources alone.
@@ -42,21 +42,21 @@ __device__ __forceinline__ real rate({CELL}, const real* m, const real* box, rea
 
 
 class Shared:
-    """Places in the shared memory of a block for the fields that lines read of other cells than their own.
+    """Places in the shared memory of a block for the fields that stencils read of other cells than their own.
 
-    A field keeps its place until the last line that reads it there and a barrier after that line: then another may have it.
+    A field keeps its place until a barrier after the last stencil that reads it there: then another may have it.
     place   {field: its first number, of a thread};  size: numbers of a thread"""
 
-    def __init__(self, lines, counts):
+    def __init__(self, stencils, counts):
         last = {}
-        for number, line in enumerate(lines):
-            for field, shift in line.needed.values():
+        for number, stencil in enumerate(stencils):
+            for field, shift in stencil.needed.values():
                 if shift and field in counts:
                     last[field] = number
         self.place, self.size, held = {}, 0, {}
-        self.writes = [[f for f in ("q",) if f in last], *([f for f in line.writes if f in last] for line in lines)]
-        barrier = 0          # before this line all threads have met since those lines that come before it were read
-        for number, fields in enumerate(self.writes):          # those of `number` are written after line number - 1
+        self.writes = [[f for f in ("q",) if f in last], *([f for f in stencil.writes if f in last] for stencil in stencils)]
+        barrier = 0          # before this stencil all threads have met since those stencils that come before it were read
+        for number, fields in enumerate(self.writes):          # those of `number` are written after stencil number - 1
             held = {f: span for f, span in held.items() if last[f] >= barrier}
             for f in fields:
                 first = 0
@@ -73,14 +73,14 @@ class SweepSource:
 
     tables   `GridTables`;  axis: of the sweep;  axes: all in the order of memory, the one with neighbours side by side first
     shape    (cells of a block along the axis, pencils);  wide: offsets of 64 bits, else of 32
-    base     the field to which the lines add differences of fluxes, as `GridPhysics.update` takes it"""
+    base     the field to which the stencils add differences of fluxes, as `GridPhysics.update` takes it"""
 
     def __init__(self, tables, dtype, axis, axes, shape, base="q", wide=False):
         self.t, self.dtype, self.axis, self.axes, self.shape, self.wide = tables, np.dtype(dtype), axis, axes, shape, wide
         self.physics, self.base, self.V = tables.physics, base, tables.variables
         self.dialect = Cuda(self.dtype.name)
         self.own = [*tables.sweeps[axis], tables.update(base)]
-        self.counts = {"q": self.V} | {field: count for line in self.own for field, count in line.writes.items()}
+        self.counts = {"q": self.V} | {field: count for stencil in self.own for field, count in stencil.writes.items()}
         self.shared = Shared(self.own, self.counts)
 
     @property
@@ -104,11 +104,11 @@ class SweepSource:
     def pointwise(self, kernel):
         """PHYSICS with the code of the law, the scheme, the boundaries and the sources."""
         physics, split = self.physics, kernel != "stage"
-        line = (physics.source_step if split else physics.sources_line) if physics.sources else None
-        sources = [] if line is None else self.evaluate(line.function, self.of_cell, self.into("r"))
+        stencil = (physics.source_step if split else physics.sources_stencil) if physics.sources else None
+        sources = [] if stencil is None else self.evaluate(stencil.function, self.of_cell, self.into("r"))
         sound = self.evaluate(physics.sound, self.of_cell, lambda values: [f"sound = {values[0]};"])
         rate = self.evaluate(self.t.rate, self.of_cell, lambda values: [f"return {values[0]};"])
-        parts = dict(load=self.outside(), lines=self.lines(), sources=sources, sound=sound, rate=rate)
+        parts = dict(load=self.outside(), stencils=self.stencils(), sources=sources, sound=sound, rate=rate)
         return PHYSICS.format(nan=self.dialect.literal(np.nan), **{
             name: "\n".join(" " * (8 if name == "sound" else 4) + text for text in lines) for name, lines in parts.items()})
 
@@ -148,31 +148,31 @@ class SweepSource:
                           *("    " + text for text in self.evaluate(side.outside, self.of_cell, self.into("q"))), "}"]
         return lines
 
-    def lines(self):
-        """The lines of a sweep, which end with the new values r."""
+    def stencils(self):
+        """The stencils of a sweep, which end with the new values r."""
         needed, shared = ranges(self.own, {"out": (0, 0)}), self.shared
         text = self.kept(0)
-        names = {field: count for line in self.own[:-1] for field, count in line.writes.items()}
+        names = {field: count for stencil in self.own[:-1] for field, count in stencil.writes.items()}
         text += [f"real {', '.join(f'{name}[{count}]' for name, count in names.items())};"] if names else []
-        for number, line in enumerate(self.own):
-            low, high = of_line(line, needed)
+        for number, stencil in enumerate(self.own):
+            low, high = of_stencil(stencil, needed)
 
-            def read(argument, component, line=line):
+            def read(argument, component, stencil=stencil):
                 if argument in ("t", "k"):
                     return None
-                field, shift = line.reads[argument]
+                field, shift = stencil.reads[argument]
                 if field == "x":
                     return self.position(component)
                 if field == "m":
                     return self.parameter(component, shift)
                 return f"NEAR({shared.place[field] + component}, {shift})" if shift else f"{field}[{component}]"
 
-            def write(values, line=line):
+            def write(values, stencil=stencil):
                 names = [f"{'r' if field == 'out' else field}[{i}]"
-                         for field, count in line.writes.items() for i in range(count)]
+                         for field, count in stencil.writes.items() for i in range(count)]
                 return [f"{name} = {value};" for name, value in zip(names, values)]
-            text += [f"if (c.p >= GHOSTS + {low} && c.p < LENGTH - GHOSTS + {high}) {{          // {line.name}",
-                     *("    " + one for one in self.evaluate(line.function, read, write)), "}", *self.kept(number + 1)]
+            text += [f"if (c.p >= GHOSTS + {low} && c.p < LENGTH - GHOSTS + {high}) {{          // {stencil.name}",
+                     *("    " + one for one in self.evaluate(stencil.function, read, write)), "}", *self.kept(number + 1)]
         return text
 
     def kept(self, number):

@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage(
     real q[V], r[V];
     load(g, c, at, state, m, box, t, q);
     for (int v = 0; v < V; ++v) r[v] = ADDS ? tendency[v * g.cells + at] : real(0);
-    lines(g, c, at, shared, m, box, t, 1 / box[2 * AXIS + 1], q, r);
+    stencils(g, c, at, shared, m, box, t, 1 / box[2 * AXIS + 1], q, r);
     if (!ENDS) {
         if (c.stored)
             for (int v = 0; v < V; ++v) tendency[v * g.cells + at] = r[v];

@@ -11,7 +11,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sweep(
     const real t = clock[1 + time];
     real q[V], r[V];
     load(g, c, at, state, m, box, t, q);
-    lines(g, c, at, shared, m, box, t, share * clock[0] / box[2 * AXIS + 1], q, r);
+    stencils(g, c, at, shared, m, box, t, share * clock[0] / box[2 * AXIS + 1], q, r);
     if (c.stored)
         for (int v = 0; v < V; ++v) out[v * g.cells + at] = r[v];
     look_at(g, c, at, m, box, clock, r, shared, found, look);

@@ -1,4 +1,4 @@
-"""What the arguments of `dgarray.pml` may be."""
+"""Checks of the arguments of `dgarray.pml`."""
 from math import isfinite
 from numbers import Integral, Real
 

@@ -109,7 +109,7 @@ def _alike(mesh):
 
 
 def _of_half_the_size(mesh):
-    """The same of faces that meet larger ones, whose cells have one shape."""
+    """Faces that meet larger ones, of a mesh whose cells have one shape: lists as of `_alike`, the larger cells the others."""
     here = mesh.hanging
     if not len(here):
         return

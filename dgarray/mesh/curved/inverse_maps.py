@@ -85,7 +85,7 @@ class MultilinearMaps:
         return r, distance
 
     def _newton(self, cells, x, r):
-        """The same by Newton's iteration from r (pair, dim), which is overwritten.
+        """Newton's iteration from r (pair, dim), which it overwrites: the last r, and the distance of its image from x (pair,).
 
         A step that does not bring the image nearer to x is tried again at half its length."""
         length = np.ones(len(x))
@@ -127,7 +127,7 @@ class MultilinearMaps:
 
 
 class CurvedMaps(MultilinearMaps):
-    """As `MultilinearMaps`, for polynomial maps through geometry nodes, of cells of any shape."""
+    """r with x = X(r), X the polynomial through a cell's geometry nodes, found as by `MultilinearMaps`; cells of any shape."""
 
     def __init__(self, mesh):
         """mesh: a `Mesh` or `Elements` with geometry nodes"""

@@ -1,4 +1,4 @@
-"""What a mesh file is, by its first bytes rather than by its name: its format, or what else it is and what to do with it."""
+"""The format of a mesh file by its first bytes, not by its name; of other files, an error that says what to do with them."""
 import bz2
 import gzip
 import io

@@ -84,7 +84,7 @@ READERS = {
 
 
 def _from_copy(content, path, name):
-    """What meshio reads of a file whose bytes are other than on the disk."""
+    """Read, by meshio from a temporary file, this content instead of that of `path`."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / (path.stem if path.suffix.lower() in COMPRESSED else path.name)
         copy.write_bytes(content)

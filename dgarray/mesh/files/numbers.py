@@ -63,7 +63,7 @@ class Numbers:
         return table["whole"].reshape(count, whole).astype(np.int64), table["real"].reshape(count, real).astype(np.float64)
 
     def run(self, width, most, same):
-        """As many of the next rows of a text (row, width) as agree with the first in the columns `same`, at most `most`."""
+        """The next rows of a text that agree with the first of them in the columns `same`, at most `most`: (row, width)."""
         first, count = self.ahead(width)[same], 0
         chunk = 16
         while count < most:

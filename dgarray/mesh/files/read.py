@@ -98,7 +98,7 @@ def _arrays(file, split=False):
         data, parents = simplices(file, dim, lambda k, cell: named(before[k] + cell, start[k] + 1 + cell))
 
     def pieces(k, inside):
-        """What these cells of a block have become."""
+        """Numbers of the pieces into which these cells of block k are cut, or of the cells where nothing is."""
         return inside if data is file else np.flatnonzero(np.isin(np.arange(sizes[k]), inside)[parents[k]])
     types = {(block.type, np.shape(block.data)[1]) for block, size in zip(data.cells, sizes) if size and block.dim == dim}
     face_types = {block.type for block, size in zip(data.cells, sizes) if size and block.dim == dim - 1}

@@ -100,7 +100,7 @@ def owners(mesh, parts, costs=None):
 
 
 def usual_costs(mesh):
-    """What each cell costs beside others where nobody knows the method, (cell,)."""
+    """Relative cost of each cell, (cell,), for any method: its nodes at order `ORDER`, times `CURVED` where it is curved."""
     nodes = [len(reference_cell(block.cell_shape, ORDER).nodes) * np.where(block.is_curved, CURVED, 1) for block in mesh.blocks]
     return np.concatenate(nodes).astype(float)
 

@@ -28,8 +28,8 @@ def node_order(cell_type, order):
 
 
 def _tensor_order(dim, order):
-    """Those of a quadrilateral or hexahedron: corners anticlockwise, at the bottom first; edges of bottom and top, upright
-    ones; faces across x, y, z; inside, x fastest. All others run along the axes."""
+    """Nodes of a quadrilateral or hexahedron, (node, dim): corners anticlockwise, at the bottom first; edges of bottom and
+    top, upright ones; faces across x, y, z; inside, x fastest. All but the corners run along the axes."""
     corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
     corners = np.array(corners if dim == 2 else [(*c, z) for z in (0, 1) for c in corners]) * order
     between = np.arange(1, order)

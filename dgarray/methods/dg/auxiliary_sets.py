@@ -15,8 +15,8 @@ from .physics import Physics
 
 
 class Kind(NamedTuple):
-    """What elements are in: the region of each dispersive parameter, {name: region or None}, a layer or None, and whether
-    several of the layer's stretches differ from 1 there."""
+    """The medium of some elements: ((parameter, region or None), ...) of those that are dispersive, the layer or None, and
+    whether several of the layer's stretches differ from 1 there."""
 
     media: tuple
     layer: object

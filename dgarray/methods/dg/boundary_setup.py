@@ -11,7 +11,6 @@ from ...physics.declared import Formula, declared, refuse_class
 from ...physics.laws.law import argument, check_bounds, check_function, shown
 from ...physics.trace import call
 from ...support.wording import choose, plural
-from ..problem import by_name
 
 
 def nothing(q):
@@ -52,29 +51,26 @@ def boundary_groups(mesh, boundary):
     """The boundary conditions with their faces: list of (name, faces (count, 2), condition).
 
     faces: rows (element, local face)
-    boundary: one condition for every boundary face, or {name: condition}; the name "default" stands for all other faces
+    boundary: {name: condition}; the name "default" stands for all other faces
     Conditions of interfaces, see `dgarray.physics.interface_conditions`, are left out.
     Raises ValueError for a name that the mesh does not have, a value that is not a condition, and a face with no condition or
     with two different ones."""
-    if not isinstance(boundary, dict) and boundary is not None and not callable(boundary):
-        raise ValueError(f"boundary={boundary!r} is not allowed; give one condition or a dict {{name: condition}}")
-    boundary = by_name(boundary)
     for name, condition in boundary.items():
         if declared(condition).between:
-            choose(f"{condition!r} is for faces inside of the mesh: interface", str(name), mesh.interfaces, "; it has")
+            choose(f"{condition!r} is for faces inside of the mesh: interface", name, mesh.interfaces, "; it has")
             continue
-        if str(name) in mesh.interfaces:
+        if name in mesh.interfaces:
             raise ValueError(f"boundary {name!r}: its faces lie between two cells, where {shown(condition)} is not allowed; "
                              "give dgarray.total_field(field) or dgarray.resistive_sheet(R), make both sides boundaries by "
-                             f"mesh.cut({str(name)!r}), or leave it out")
+                             f"mesh.cut({name!r}), or leave it out")
         if name != "default" or "default" in mesh.boundaries:
-            choose("boundary", str(name), mesh.boundaries, " in the mesh; it has")
+            choose("boundary", name, mesh.boundaries, " in the mesh; it has")
         refuse_class(name, condition)
         if not callable(condition):
             raise ValueError(f"boundary {name!r}: {condition!r} is not a condition; give a function such as dgarray.pec")
     boundary = {name: condition for name, condition in boundary.items() if not declared(condition).between}
     owner = np.full(mesh.neighbour_face.shape, -1)
-    named = [(str(name), condition) for name, condition in boundary.items() if str(name) in mesh.boundaries]
+    named = [(name, condition) for name, condition in boundary.items() if name in mesh.boundaries]
     named += [(name, INNER[name]) for name in mesh.boundaries if name in INNER]
     for number, (name, condition) in enumerate(named):
         cells, sides = mesh.boundaries[name].T
@@ -151,7 +147,7 @@ class OnPart(Formula):
 
 
 def by_region(mesh, given, value, cells=slice(None)):
-    """What {region: number} gives these elements, (element,); given: what the user calls it.
+    """The number of each of these elements by {region: number}, (element,); given: what the user calls it.
 
     Raises ValueError for a region that does not exist, and elements with no value or two."""
     values = np.full(mesh.cell_count, np.nan)

@@ -6,7 +6,7 @@ from .weak_form import WeakForm
 
 
 class CurvedForm(WeakForm):
-    """As `WeakForm`, with metrics at each point."""
+    """The weak form with metrics at each point, of curved elements."""
 
     def finish(self, r, q, t):
         """The projection of (r / J + s) / C."""

@@ -14,7 +14,6 @@ from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...physics.laws.law import shown
 from ...physics.trace import call
-from ..problem import by_name
 from .mortars import flux_between
 from .physics import Physics
 
@@ -22,9 +21,9 @@ from .physics import Physics
 def conditions_inside(mesh, boundary):
     """The interfaces of a mesh with a condition: list of (left, right, condition), left and right rows (face, 2).
 
-    boundary: {name: condition}, of interfaces and boundaries, as a user gives it; `boundary_groups` refuses names that do not
+    boundary: {name: condition}, of interfaces and boundaries; `boundary_groups` refuses names that do not
     exist. A part of a mesh has the faces between cells that are here."""
-    named = [(str(name), condition) for name, condition in by_name(boundary).items() if declared(condition).between]
+    named = [(name, condition) for name, condition in boundary.items() if declared(condition).between]
     found = []
     for name, condition in named:
         if name not in mesh.whole.interfaces:
@@ -52,9 +51,9 @@ def apart(mesh, cells, interfaces):
 def check_interfaces(method, problem):
     """Raise ValueError or TypeError where the conditions of interfaces do not fit the method and the problem."""
     mesh, given = problem.mesh.whole, conditions_inside(problem.mesh.whole, problem.boundary)
-    for name, condition in by_name(problem.boundary).items():
-        if declared(condition).between and str(name) in mesh.interfaces:
-            must_be_even(mesh, str(name))
+    for name, condition in problem.boundary.items():
+        if declared(condition).between and name in mesh.interfaces:
+            must_be_even(mesh, name)
     for number, (left, right, condition) in enumerate(given):
         if declared(condition).closed:
             check_closed(mesh, left, right, condition)

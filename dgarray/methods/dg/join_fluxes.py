@@ -7,7 +7,7 @@ from .set_constants import given
 
 
 class JoinFluxes:
-    """What elements of several sets, or of one, get at their joins.
+    """Fluxes through the joins of elements, of several sets or of one.
 
     lists   the `MortarList`s;  several: {name of a set: whether a face of it may have several mortars}"""
 
@@ -38,7 +38,7 @@ class JoinFluxes:
         return own, parts
 
     def inside(self, name, form, values, t):
-        """What elements of a set take at their own face nodes, as a list of parts: the share `own_part` of F(q).n."""
+        """The share `own_part` of F(q).n that elements of a set take at their own face nodes, as a list of parts."""
         share = own_part(form.tables, self.several[name])
         if not share:
             return []

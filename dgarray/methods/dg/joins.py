@@ -61,7 +61,7 @@ def have_copies(mesh, *sides):
 
 
 def _present(left, right, part, orientation, late, condition=None):
-    """The same without faces of small cells that a part of a mesh does not have."""
+    """The arguments without the faces of small cells that a part of a mesh does not have."""
     here = left[:, 0] >= 0
     return left[here], right[here], part, orientation[here], late[here], condition
 

@@ -1,4 +1,4 @@
-"""What may be given in an absorbing layer: conditions at its faces and sources that waves in it go on through.
+"""Checks of absorbing layers: conditions at their faces, sources and media, through which waves in them must go on.
 
 In a layer that filters derivatives, `dgarray.physics.layer_filters`, fields are the law's own.  A wall or source goes on in it
 if it does not change along the depth, as media do not; what enters at its outer end is absorbed at once.  In other layers the

@@ -1,4 +1,4 @@
-"""What the scheme conserves where its mass matrix is weight-adjusted: in smooth media and in curved triangles and tetrahedra.
+"""The conserved integrals of a weight-adjusted mass matrix: in smooth media and in curved triangles and tetrahedra.
 
     dq/dt = P (r / w),  P (p / w) = q:  dp/dt = r
 

@@ -137,12 +137,12 @@ class DG(Method):
         return [ElementSet(None, None, cells, self.alone(problem), problem, hanging, None)]
 
     @property
-    def needs(self):
+    def needs(self) -> str:
         return "vertices" if self.limiting.limiter else "faces"
 
     def costs(self, problem: Problem) -> np.ndarray:
-        """What a stage of each element costs, (element,), beside others: its unknowns, those of internal variables included,
-        times `CURVED` where it is curved."""
+        """Relative cost of a stage of each element, (element,): its unknowns, those of internal variables included, times
+        `CURVED` where it is curved."""
         costs = np.empty(problem.mesh.cell_count)
         for each in sets_of(self, problem):
             law = each.problem.law
@@ -152,7 +152,7 @@ class DG(Method):
         return costs
 
     @property
-    def at_shocks(self):
+    def at_shocks(self) -> str:
         if self.limiting.limiter or self.limiting.positivity or getattr(self, "shock_capturing", None):
             return ""
         name, order = type(self).__name__, max(1, self.highest_order)

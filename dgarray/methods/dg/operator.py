@@ -98,7 +98,7 @@ class DGOperator(SetsState):
             first += each.elements
 
     def on(self, backend):
-        """The same problem on another backend, with the same tables."""
+        """This operator on another backend, with its tables."""
         operator = DGOperator(self.problem, self.method, self.sets, backend, self.set_tables)
         operator.stepper = self.stepper
         return operator
@@ -169,7 +169,8 @@ class DGOperator(SetsState):
         return self.filtered(super().advance(state, t, dt))
 
     def advance_checked(self, state, t, dt):
-        """As `Operator.advance_checked`; the rate of the check is one over the largest step that wave speeds allow."""
+        """(New state, its `Check`, of which the rate is one over the largest step that wave speeds allow; None if the step does
+        not compute it)."""
         new, check = self._step(state, t, dt, self.check_on_the_way)
         if check is not None and check.rate is not None:
             check = Check(check.finite, check.admissible, self._rate_of_step(check.rate, self.stepper))

@@ -1,4 +1,4 @@
-"""What is known of an element set when its program is made, as constants of a program."""
+"""The constants of an element set's program: all that is known when it is made."""
 from functools import cached_property, partial
 
 import numpy as np
@@ -76,7 +76,7 @@ class SetConstants:
         return {name: values.first(self.own) for name, values in self.all_parameters(place).items()}
 
     def all_parameters(self, place="volume"):
-        """The same in all elements."""
+        """{name: values} as of `parameters`, in all elements, copies of other parts' included."""
         tables, found = self.tables, {}
         for name in tables.varying:
             if name in tables.media.names:

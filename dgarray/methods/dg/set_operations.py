@@ -1,4 +1,4 @@
-"""What a set of elements computes on a backend: its recipe's programs by the interpreter, its limiter, its checks.
+"""The operations of a set of elements on a backend: its recipe's programs by the interpreter, its limiter, its checks.
 
 Kernels derive a class from one of these and override what they compute; a state then has their layout."""
 from functools import cached_property
@@ -16,7 +16,7 @@ from .weak_form import WeakForm
 
 
 class StagesOfSets:
-    """What operations of one set and of several have in common: stages of all of them.
+    """Base of the operations of one set and of several: stages of all of them.
 
     all_stages   makes the operations of these, such as `ArrayStages`
     by_set(given), whole(found)   {set: part} of a state, a register or None, and back"""
@@ -89,7 +89,8 @@ class SeveralSets(StagesOfSets, Recipe):
             each.set_clock(dt, times)
 
     def checking(self, q, number, exponent):
-        """As of `Recipe`; exponents and rates are those of each set."""
+        """(Operations that check the states of all sets, the function that joins the results), see `Recipe.checking`; exponents
+        and rates are tuples, one for each set."""
         found = [each.checking(q[name], number, one) for (name, each), one in zip(
             self.sets.items(), exponent or (0,) * len(self.sets))]
 
@@ -192,13 +193,13 @@ def form_of(tables):
 
 
 class CurvedOperations(SetOperations):
-    """As `SetOperations`, in curved triangles and tetrahedra, and prisms and pyramids that are not affine."""
+    """Operations of a set of curved triangles or tetrahedra, or of prisms or pyramids that are not affine."""
 
     work = ("curved elements",)
 
 
 class TensorOperations(SetOperations):
-    """As `SetOperations`, on quadrilaterals and hexahedra."""
+    """Operations of a set of quadrilaterals or hexahedra, by products along lines of nodes."""
 
     @property
     def captures_shocks(self):

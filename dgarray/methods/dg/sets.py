@@ -15,7 +15,7 @@ from ...mesh.partition import within
 from ...physics.declared import declared
 from ...physics.fluxes import upwind
 from ...support.wording import choose, plural
-from ..problem import Problem, by_name
+from ..problem import Problem
 from .auxiliary_sets import internal_kinds, speeds_of_layers, with_internal
 from .boundary_setup import asking, check_regions, on_part
 from .interfaces import apart, conditions_inside
@@ -79,7 +79,7 @@ def sets_of(method, problem):
         kind = internal[inside]
         own_law = with_internal(constant_in(problem.law if laws is None else laws[law], part), kind,
                                 speeds.get(kind.layer), fluxes)
-        boundary = by_name(problem.boundary) | on_part(of_faces, cells) if of_faces else problem.boundary
+        boundary = problem.boundary | on_part(of_faces, cells)
         own = Problem(part, own_law, boundary, problem.flux, problem.source)
         name = "+".join([*map(str, names), *filter(None, [kind.name]), *["curved"] * curved]) or "straight"
         own_method = method.of_set(part.cell_shape, method.order if orders is None else orders[order])
@@ -89,7 +89,7 @@ def sets_of(method, problem):
 
 def cut_out(problem, cells):
     """The problem on some cells of its mesh alone, with a zero exterior state where they are cut out."""
-    boundary = by_name(problem.boundary) | on_part(asking(problem.mesh, problem.boundary), cells)
+    boundary = problem.boundary | on_part(asking(problem.mesh, problem.boundary), cells)
     return replace(problem, mesh=problem.mesh.part(cells, Inner.CUT), boundary=boundary)
 
 
@@ -98,7 +98,7 @@ def numerical_fluxes(problem, laws):
     by another one."""
     if len({(type(law), frozenset(law.parameters)) for law in laws}) > 1:
         return None
-    given = by_name(problem.boundary).values()
+    given = problem.boundary.values()
     found = [problem.flux or upwind, *(flux for condition in given if (flux := declared(condition).flux))]
     return list({id(flux): flux for flux in found}.values())
 

@@ -68,7 +68,8 @@ class SetsState(SteppedOperator):
         return numbers
 
     def parameters(self, part):
-        """As `Operator.parameters`, of each set's law."""
+        """{name: values} of the parameters that vary in space, those of each set's law, at the points of a
+        `dgarray.spaces.parts.Part`."""
         if self.alike:
             return self.operators[None].parameters(part)
         numbers, found = self.problem.numbers, {}

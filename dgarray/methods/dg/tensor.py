@@ -94,12 +94,12 @@ class TensorDG(DG):
                                  "such as dgarray.ranocha, or dgarray.central, which goes with every law")
 
     @property
-    def has_products(self):
+    def has_products(self) -> bool:
         """Whether laws may have nonconservative products: in the split form."""
         return self.volume_flux is not None
 
     @property
-    def at_shocks(self):
+    def at_shocks(self) -> str:
         if self.volume_flux is None or self.limiting.limiter or self.limiting.positivity or self.shock_capturing == 1:
             return super().at_shocks
         if self.shock_capturing is None:

@@ -37,7 +37,7 @@ from .weak_form import WeakForm
 
 
 class TensorForm(WeakForm):
-    """As `WeakForm`, with a product along each axis in place of one with all nodes.
+    """The weak form on quadrilaterals and hexahedra: a product along each axis in place of one with all nodes.
 
     Nodes are numbered with x fastest, so that values (.., node, element) are also (.., after, n, before, element) with the
     nodes of the lines along one axis in the middle."""

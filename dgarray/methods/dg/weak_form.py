@@ -80,7 +80,7 @@ class WeakForm(SetConstants):
         return apply(self.functions.finish, "(r + s) / C", at=r, **given(r=r, q=q, t=t, m=self.parameters(), x=self.x))
 
     def weighted(self, r, q, t):
-        """As `finish`, at points of quadrature and projected: see `Media`."""
+        """(r + s) / C of media that vary in the elements: evaluated at points of quadrature, then projected, see `Media`."""
         media, found = self.tables.media, [r[v:v + 1] for v in range(len(r))]
         weighted, others = (media.finish_of(which) if which else None for which in (media.weighted, media.others))
         to_points, back = self.matrix("to points", media.to_points), self.matrix("projection", media.back)

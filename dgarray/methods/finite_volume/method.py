@@ -72,16 +72,16 @@ class FiniteVolume(Method):
                              "conserved, characteristic")
 
     @property
-    def has_products(self):
+    def has_products(self) -> bool:
         """Whether laws may have nonconservative products: with weno, whose fluxes are finite differences, not."""
         return self.scheme != "weno"
 
     @property
-    def order(self):
+    def order(self) -> int:
         """Order of accuracy in space: 1, 2 or 5."""
         return SCHEMES[self.scheme].order
 
-    def halo(self, problem):
+    def halo(self, problem: Problem) -> int:
         """Rows of neighbours that a part of a grid has: those that a sweep reads, or in 3D two of them at once, where no sweep
         is repaired before the next."""
         apart = self.safe and self.scheme != "first-order"
@@ -132,7 +132,7 @@ class FiniteVolume(Method):
                 check(grid, grid.boundaries[name], law)
         tables = self.tables(problem)
         functions = [tables.rate, tables.physics.sound, *(s.outside for pair in tables.sides for s in pair if s.outside),
-                     *(line.function for lines in (*tables.sweeps, tables.simple) for line in lines),
+                     *(stencil.function for axis in (*tables.sweeps, tables.simple) for stencil in axis),
                      *([tables.physics.source_step.function] if tables.physics.sources else [])]
         for function in functions:
             function.graph                                    # noqa: B018  tracing is the check

@@ -150,7 +150,7 @@ class FiniteVolumeOperator(ArrayOperator):
         return min(limit, steps * scheme.monotone(self.method)) if steps else limit
 
     def report(self):
-        """What a report holds besides what all methods have: how often a flux of first order has taken another one's place, and
-        how often a cell got internal energy of others."""
+        """{name: count} of fluxes of first order that have taken another one's place, and of cells that got internal energy of
+        others."""
         found = {"first_order_faces": self.operations.replaced} if self.tables.repairs else {}
         return found | ({"warmed_cells": self.operations.warmed} if self.tables.lends else {})

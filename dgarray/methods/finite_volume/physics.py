@@ -7,7 +7,7 @@ from ...physics.fluxes import positive_speed, wave_speed
 from ...physics.pointwise import Pointwise, components
 from ...physics.trace import call
 from ..physics import Physics
-from .lines import Line
+from .stencils import Stencil
 
 
 class GridPhysics(Physics):
@@ -15,9 +15,9 @@ class GridPhysics(Physics):
 
     spacing: h along each axis; functions take it of the argument `grid`, its fields h0, h1, h2
     The other arguments are those of `dgarray.methods.physics.Physics`.
-    specs    {field: spec} of the fields that lines read and write, see `lines.Line`: q the state, m parameters, x the cells'
-             centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F and s
-             flux and wave speed of a cell, r the tendency"""
+    specs    {field: spec} of the fields that stencils read and write, see `stencils.Stencil`: q the state, m parameters, x the
+             cells' centres, w other variables, low and high the states at both faces of a cell, flux those through faces, F
+             and s flux and wave speed of a cell, r the tendency"""
 
     def __init__(self, law, flux, source, parameters, spacing):
         super().__init__(law, flux, source, parameters)
@@ -26,17 +26,17 @@ class GridPhysics(Physics):
             ("q", "w", "low", "high", "F", "r", "out"), self.count)
         self.specs["flux"] = self.count + self.product_count
 
-    def line(self, name, function, reads, writes, numbers=()):
-        """A `Line`; reads: {argument: field or (field, shift)}; it may also ask for the numbers t and `numbers`."""
+    def stencil(self, name, function, reads, writes, numbers=()):
+        """A `Stencil`; reads: {argument: field or (field, shift)}; it may also ask for the numbers t and `numbers`."""
         reads = {argument: read if isinstance(read, tuple) else (read, 0) for argument, read in reads.items()}
-        return Line(name, function, reads, {field: self.specs[field] for field in writes}, self.specs, numbers)
+        return Stencil(name, function, reads, {field: self.specs[field] for field in writes}, self.specs, numbers)
 
     def normal(self, axis):
         """The unit vector along an axis."""
         return tuple(float(k == axis) for k in range(self.law.dim))
 
     def face_flux(self, axis, low, high, numerical=None):
-        """The line flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above.
+        """The stencil flux = F*(l, r, n), l from the field `high` of the cell below the face, r from `low` of that above.
 
         numerical: F*; None: that of the simulation"""
         n = self.normal(axis)
@@ -44,18 +44,18 @@ class GridPhysics(Physics):
         def flux(l, r, x, t, ml, mr, grid):
             face = tuple(a + grid[axis] / 2 if k == axis else a for k, a in enumerate(x))
             return self.with_product_flux(self.star(numerical or self.numerical, l, r, n, face, t, ml, mr), l, r, n)
-        return self.line("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
+        return self.stencil("numerical flux", flux, {"l": high, "r": (low, 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["flux"])
 
     def face_speed(self, axis):
-        """The line s: the speed of the flux `positive` at a face, as `face_flux` has its arguments."""
+        """The stencil s: the speed of the flux `positive` at a face, as `face_flux` has its arguments."""
         n = self.normal(axis)
 
         def speed(l, r, x, t, ml, mr):
             return positive_speed(self.law, l, r, n, x, t, ml, mr)
-        return self.line("positive speed", speed, {"l": "q", "r": ("q", 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["s"])
+        return self.stencil("positive speed", speed, {"l": "q", "r": ("q", 1), "x": "x", "ml": "m", "mr": ("m", 1)}, ["s"])
 
     def update(self, base, inside):
-        """The line out = base - (k flux - k flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency.
+        """The stencil out = base - (k flux - k flux of the face below) / C; k: dt / h for a step, 1 / h for a tendency.
 
         With nonconservative products A(q) b the difference of b*, behind the fluxes, times A(q) comes to that of the fluxes, q
         the mean of the fields `inside`: the state in the cell. Where a numerical flux carries something along at b* = u*, what
@@ -69,7 +69,7 @@ class GridPhysics(Physics):
             change = self.plus_products(change[:self.count], state, change[self.count:])
             return tuple(a - b for a, b in zip(q, self.over_capacity(change, m)))
         reads = {"q": base, "above": "flux", "below": ("flux", -1), "m": "m"}
-        return self.line("update", update, reads | dict(zip(("low", "high"), inside)), ["out"], ["k"])
+        return self.stencil("update", update, reads | dict(zip(("low", "high"), inside)), ["out"], ["k"])
 
     def tendency(self, q, x, t, m):
         """s(q, x, t) / C, with the sum s of all sources."""
@@ -77,18 +77,18 @@ class GridPhysics(Physics):
 
     @cached_property
     def source_step(self):
-        """The line out = q + dt s(q + dt/2 s(q)) / C: the midpoint rule for the sources alone."""
+        """The stencil out = q + dt s(q + dt/2 s(q)) / C: the midpoint rule for the sources alone."""
         def step(q, x, t, m, dt):
             half = tuple(a + dt / 2 * b for a, b in zip(q, self.tendency(q, x, t, m)))
             return tuple(a + dt * b for a, b in zip(q, self.tendency(half, x, t + dt / 2, m)))
-        return self.line("source", step, {"q": "q", "x": "x", "m": "m"}, ["out"], ["dt"])
+        return self.stencil("source", step, {"q": "q", "x": "x", "m": "m"}, ["out"], ["dt"])
 
     @cached_property
-    def sources_line(self):
-        """The line that adds s(q, x, t) / C to r."""
+    def sources_stencil(self):
+        """The stencil that adds s(q, x, t) / C to r."""
         def added(r, q, x, t, m):
             return tuple(a + b for a, b in zip(r, self.tendency(q, x, t, m)))
-        return self.line("source", added, {"r": "r", "q": "q", "x": "x", "m": "m"}, ["r"])
+        return self.stencil("source", added, {"r": "r", "q": "q", "x": "x", "m": "m"}, ["r"])
 
     def rates(self, joined):
         """The function of (q, x, t, m) that joins s_k / h_k of all axes k, s_k the wave speed along that axis, by `joined`:

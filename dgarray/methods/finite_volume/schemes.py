@@ -1,4 +1,4 @@
-"""The schemes: how the flux through a face follows from the cells around it, as `lines.Line`s along an axis."""
+"""The schemes: how the flux through a face follows from the cells around it, as `stencils.Stencil`s along an axis."""
 from functools import reduce
 
 import numpy as np
@@ -24,7 +24,7 @@ class FirstOrder:
         return 1.0
 
     @staticmethod
-    def lines(physics, axis, method, k):
+    def stencils(physics, axis, method, k):
         return [physics.face_flux(axis, "q", "q")]
 
     @staticmethod
@@ -52,7 +52,7 @@ class Muscl:
         return 1 / (1 + float(LIMITERS[method.limiter](1.0, STEEP)) / 2)
 
     @staticmethod
-    def lines(physics, axis, method, k):
+    def stencils(physics, axis, method, k):
         law, limiter, n = physics.law, LIMITERS[method.limiter], physics.normal(axis)
         variables = method.chosen_variables(law)
         primitive = variables == "primitive"
@@ -84,9 +84,9 @@ class Muscl:
             push = physics.over_capacity(physics.plus_products(flux, middle, b), m)
             return tuple(tuple(v - p for v, p in zip(q, push)) for q in (low, high))
         field = "w" if primitive else "q"
-        first = [physics.line("primitive variables", lambda q: law.primitive(q), {"q": "q"}, ["w"])] if primitive else []
+        first = [physics.stencil("primitive variables", lambda q: law.primitive(q), {"q": "q"}, ["w"])] if primitive else []
         reads = {"a": (field, -1), "b": field, "c": (field, 1), "q": "q", "x": "x", "m": "m"}
-        return [*first, physics.line("slopes", edges, reads, ["low", "high"], ["k"] if k else []),
+        return [*first, physics.stencil("slopes", edges, reads, ["low", "high"], ["k"] if k else []),
                 physics.face_flux(axis, "low", "high")]
 
     @staticmethod
@@ -117,7 +117,7 @@ class Weno:
         return 1.0
 
     @staticmethod
-    def lines(physics, axis, method, k):
+    def stencils(physics, axis, method, k):
         law, n, count = physics.law, physics.normal(axis), physics.count
         waves = method.chosen_variables(law) == "characteristic"
 
@@ -148,8 +148,8 @@ class Weno:
             return law.from_characteristic(tuple(result), mean, n) if waves else tuple(result)
         fields = {"q": "q", "f": "F", "s": "s", "m": "m"}
         reads = {f"{name}{i}": (field, i - 2) for name, field in fields.items() for i in range(6)}
-        return [physics.line("flux", cell, {"q": "q", "x": "x", "m": "m"}, ["F", "s"]),
-                physics.line("numerical flux", split, reads, ["flux"])]
+        return [physics.stencil("flux", cell, {"q": "q", "x": "x", "m": "m"}, ["F", "s"]),
+                physics.stencil("numerical flux", split, reads, ["flux"])]
 
     @staticmethod
     def symbol(theta):

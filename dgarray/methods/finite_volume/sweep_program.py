@@ -9,10 +9,10 @@ import numpy as np
 from ...physics.pointwise import Pointwise
 from ...program.arrays import Domain, Trace, apply, join
 from ..stage_update import after_stage, arrays_of
-from .lines import of_line, ranges
+from .stencils import of_stencil, ranges
 
 TERMS = {"flux": "F*", "F": "F(q)"}          # fields that programs do not call by their names
-WEIGHT = 2               # a sweep needs the results of most of its lines at once
+WEIGHT = 2               # a sweep needs the results of most of its stencils at once
 
 
 class Pencils:
@@ -62,7 +62,7 @@ class Pencils:
 
     @cached_property
     def fields(self):
-        """{field: (first cell, components)} of what lines read, with ghost layers."""
+        """{field: (first cell, components)} of what stencils read, with ghost layers."""
         layers, sides = self.tables.ghosts, self.tables.sides[self.axis]
         low, high = (slice(rows[0], rows[-1] + 1) if (np.diff(rows) == 1).all() else rows
                      for rows in self.tables.around(self.axis))
@@ -90,12 +90,12 @@ class Pencils:
         given |= {"q": q} | self.numbers
         return apply(function, term, at=q, **{name: given[name] for name in function.inputs if name in given})
 
-    def evaluate(self, lines, wanted, known=None, term=None):
-        """The fields that are known after some lines, {field: (first cell, components)}.
+    def evaluate(self, stencils, wanted, known=None, term=None):
+        """The fields that are known after some stencils, {field: (first cell, components)}.
 
         wanted   {field: (first, end)} of what is asked for;  known: of what is known before, by default `fields`
-        term     of what the last line makes"""
-        needed, known = ranges(lines, wanted), dict(known or self.fields)
+        term     of what the last stencil makes"""
+        needed, known = ranges(stencils, wanted), dict(known or self.fields)
 
         def part(field, first, end):
             start, values = known[field]
@@ -103,23 +103,23 @@ class Pencils:
             if isinstance(values, dict):
                 return {name: value[cells] for name, value in values.items()}
             return [value[cells] if len(value.shape) > len(self.others) else value for value in values]
-        for line in lines:
-            first, end = of_line(line, needed)
-            used = {argument for argument, _ in line.needed}
+        for stencil in stencils:
+            first, end = of_stencil(stencil, needed)
+            used = {argument for argument, _ in stencil.needed}
             given = {argument: part(field, first + shift, end + shift)
-                     for argument, (field, shift) in line.reads.items() if argument in used}
-            given |= {name: self.numbers[name] for name in line.function.inputs if name in self.numbers}
-            name = term if term and line is lines[-1] else ", ".join(TERMS.get(field, field) for field in line.writes)
-            found = apply(line.function, name, at=part("q", first, end), **given)
-            for field, count in line.writes.items():
+                     for argument, (field, shift) in stencil.reads.items() if argument in used}
+            given |= {name: self.numbers[name] for name in stencil.function.inputs if name in self.numbers}
+            name = term if term and stencil is stencils[-1] else ", ".join(TERMS.get(field, field) for field in stencil.writes)
+            found = apply(stencil.function, name, at=part("q", first, end), **given)
+            for field, count in stencil.writes.items():
                 known[field], found = (first, found[:count]), found[count:]
         return known
 
     def changed(self, base="q", known=None):
         """base - k (F* - F* of the face below) / C, with the fluxes F* of the state q."""
-        lines = [*self.tables.sweeps[self.axis], self.tables.update(base)]
+        stencils = [*self.tables.sweeps[self.axis], self.tables.update(base)]
         term = f"{base} - {self.step} (F* - F* below) / C"
-        return self.evaluate(lines, {"out": (0, self.count)}, known, term)["out"][1]
+        return self.evaluate(stencils, {"out": (0, self.count)}, known, term)["out"][1]
 
     def tendency(self):
         """r = -sum over the axes up to this one of dF/dx / C, and with that along the last one + s / C."""
@@ -127,7 +127,7 @@ class Pencils:
         r = self.state("r") if self.axis else [self.trace.constant("0", (1,), None, lambda: np.zeros(1))] * tables.variables
         r = self.changed("r", self.fields | {"r": (0, r)})
         if self.axis == tables.dim - 1 and tables.physics.sources:          # last: the sum of the fluxes along x and y does
-            r = self.in_cells(tables.physics.sources_line.function, "r + s / C", r=r)          # not depend on their order
+            r = self.in_cells(tables.physics.sources_stencil.function, "r + s / C", r=r)          # not depend on their order
         return r
 
 

@@ -176,7 +176,7 @@ class Sweeps(Recipe):
         return values[..., None] if not others else values if place == first else values[..., self.tables.own]
 
     def cells(self, axis, values):
-        """The same of the own cells."""
+        """Values (.., z, y, x) at the own cells alone, in the order of `pencils`."""
         lead = (slice(None),) * (values.ndim - self.tables.dim)
         return self.pencils(axis, values)[(*lead, slice(*self.tables.cells(axis)))]
 

@@ -1,4 +1,4 @@
-"""All that finite volumes need on one grid: sizes, lines of the sweeps, ghost layers, the law's parameters in the cells."""
+"""All that finite volumes need on one grid: sizes, stencils of the sweeps, ghost layers, the law's parameters in the cells."""
 from functools import cached_property
 
 import numpy as np
@@ -8,9 +8,9 @@ from ...physics.fluxes import positive, upwind
 from ...physics.pointwise import Pointwise
 from ..problem import parameters_at
 from .ghosts import sides_of
-from .lines import read_later
 from .physics import GridPhysics
 from .schemes import SCHEMES, FirstOrder
+from .stencils import read_later
 
 PIECE = 1 << 16          # cells in which sources are differentiated at once
 
@@ -24,7 +24,7 @@ class GridTables:
     physics      `GridPhysics`;  sides: (lower, upper) `ghosts.Side` for each axis
     periodic     whether each axis is;  share: the `dgarray.mesh.grid_part.RowShare` of a part of a grid, else None
     cut, own     the axis along which the grid is cut, None if it is not, and the own rows along the last axis
-    sweeps       for each axis the lines that end with the fluxes, `flux`;  simple: for each axis the line of the flux
+    sweeps       for each axis the stencils that end with the fluxes, `flux`;  simple: for each axis that of the flux
                  `positive` of the averages, which keeps admissible states so, and speeds: that of its speed
     varying      names of the law's parameters that vary in space;  parameters: {name: (z, y, x)} of these
     damping      fastest rate at which sources damp, 1 / time: that of the law's `damping`, or of all sources near q = 0"""
@@ -41,7 +41,7 @@ class GridTables:
         self.periodic = tuple(low.outside is None for low, _ in self.sides)
         self.share = self.grid.share
         self.cut, self.own = (None, slice(0, self.grid.shape[0])) if self.share is None else (self.dim - 1, self.share.own)
-        self.sweeps = [read_later(self.scheme.lines(physics, axis, method, self.split)) for axis in range(self.dim)]
+        self.sweeps = [read_later(self.scheme.stencils(physics, axis, method, self.split)) for axis in range(self.dim)]
         self.simple = [physics.face_flux(axis, "q", "q", positive(self.law)) for axis in range(self.dim)]
         self.speeds = [physics.face_speed(axis) for axis in range(self.dim)]
         self.rate = physics.rates(np.maximum if self.split else np.add)
@@ -81,7 +81,7 @@ class GridTables:
         return () if self.law.products is None else self.scheme.inside
 
     def update(self, base):
-        """The line that ends a sweep: see `GridPhysics.update`."""
+        """The stencil that ends a sweep: see `GridPhysics.update`."""
         return self.physics.update(base, self.inside)
 
     def cells(self, axis):

@@ -18,7 +18,7 @@ PLACES, AXES, SIDES = ("centres of cells", "nodes"), "xyz", ("left", "right")
 
 
 class HalfStep:
-    """The recipe of a half-step, on tables `dgarray.methods.hermite.tables.HermiteTables`.
+    """The recipe of a half-step, on tables `dgarray.methods.hermite.node_tables.HermiteTables`.
 
     half     0 to the dual grid, 1 back
     rows     slice of the target nodes along the last axis

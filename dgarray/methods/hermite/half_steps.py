@@ -1,4 +1,4 @@
-"""What Hermite's method computes on a backend: its half-steps and sponges, programs by the interpreter."""
+"""The operations of Hermite's method on a backend: half-steps and sponges, programs by the interpreter."""
 import numpy as np
 
 from ...program.costs import title
@@ -9,7 +9,7 @@ from .half_step_program import SIDES, map_name
 
 
 class HalfSteps(Recipe):
-    """The operations of Hermite's method on these tables (`dgarray.methods.hermite.tables.HermiteTables`).
+    """The operations of Hermite's method on these tables (`dgarray.methods.hermite.node_tables.HermiteTables`).
 
     A state is an array (variable, coefficient, z, y, x); the coefficients are numbered with j_x fastest.  A state on the dual
     grid uses the same array, from index 0 along each axis; entries beyond the dual grid's nodes are unused."""

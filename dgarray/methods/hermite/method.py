@@ -15,8 +15,8 @@ from ...support.wording import choose
 from ..method import Method
 from ..problem import Problem
 from .linear import LinearLaw
+from .node_tables import HermiteTables, mirror, side_conditions
 from .operator import HermiteOperator
-from .tables import HermiteTables, mirror, side_conditions
 
 VARIANTS = ("two-kernel", "monolithic", "collapsed")
 
@@ -83,7 +83,7 @@ class Hermite(Method):
                 mirror(linear, grid, name, condition)
 
     @property
-    def strict(self):
+    def strict(self) -> bool:
         """Whether a step above the largest stable one is refused."""
         return not self.force
 
@@ -119,7 +119,7 @@ class Hermite(Method):
         terms, decay = system.terms()
         return not decay and all(i == j for i, _, j, _ in terms)
 
-    def halo(self, problem):
+    def halo(self, problem: Problem) -> int:
         """One row: half a step reads the nodes half a cell away, on either side."""
         return 1
 

@@ -127,7 +127,7 @@ def numbers(values):
 
 
 def lines_of(isolines, levels, dim):
-    """What isolines are drawn: a count, an array of their values, or None.
+    """The isolines to draw: a count, an array of their values, or None.
 
     isolines: a count, or (low, high, count);  levels: the values. Raises ValueError for others, for both, and in 1D."""
     name, given = ("isolines", isolines) if levels is None else ("levels", levels)

@@ -7,8 +7,8 @@ from dgarray.output.pictures.triangles import outlines
 
 
 class JoinedPicture(Picture):
-    """As `Picture`, of datasets that have one shape of cells each: a picture of each in the same axes. Lines between two of the
-    datasets are drawn where they are lines between regions only."""
+    """A picture of datasets that have one shape of cells each, all in the same axes. Lines between two of the datasets are
+    drawn where they are lines between regions only."""
 
     def __init__(self, datasets, variable, ax, **options):
         self.datasets, self.options = datasets, options

@@ -168,11 +168,12 @@ class Picture:
         return at_points(self.ds, self.variable, lambda name: self._own(name, time))
 
     def _own(self, name, time):
-        """The same of a field that the dataset has."""
+        """A field that the dataset has, at the points of the picture at one time, (element, point)."""
         return self.evaluate([self.ds.dg.values(name, time)])
 
     def spread(self, u):
-        """What `limits_for` asks of values of `read`; lines show all of them."""
+        """The (low, high, least, largest) of values of `read`, for `limits_for`; in 1D a line shows all values, so low and
+        high are least and largest."""
         low, high, least, largest = spread(u, self.weights, self.log)
         return (low, high, least, largest) if self.ds.dg.dim > 1 else (least, largest, least, largest)
 
@@ -320,7 +321,7 @@ def title(ds, variable, place="", t=None):
 
 
 def words(field):
-    """What a field is and its name, such as: electric field Ez; without a name that repeats the words, such as pressure."""
+    """A field in words and its name, such as: electric field Ez; without a name that repeats the words, such as pressure."""
     text = str(field.attrs.get("long_name", field.name)).split(",")[0]
     return text if {*field.name.lower().split("_")} <= {*text.lower().split()} else f"{text} {field.name}"
 

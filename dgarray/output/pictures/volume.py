@@ -31,7 +31,10 @@ window.Render()
 """
 WINDOW, DPI = (1200, 900), 150
 OPTIONS = "slice", "surface", "limits", "mesh", "cmap", "colorbar", "log", "camera"
-# Leave room for the labels and for the colour bar below.
+# Where the box and the centres of its labels lie in the window, from -1 to 1 along x and y: the title is above, the colour bar
+# below.
+INSIDE = (-0.9, 0.9), (-0.7, 0.8)
+# Of a camera of the user's own: leave room for the labels and for the colour bar below.
 ZOOM, RAISED = 0.88, 0.1
 # Shares of the text sizes in the height of the window.
 TITLE, LABEL = 0.03, 0.024
@@ -83,8 +86,9 @@ class Scene:
         self.field.point_data[variable] = np.zeros(len(x))
         self._furnish(pyvista, mesh, colorbar, bool(names) and not on_grid, off_screen)
         self.plotter.camera_position = camera
-        self.plotter.camera.zoom(ZOOM)
-        self.plotter.camera.SetWindowCenter(0, -RAISED)
+        zoom, centre = self._framing(pyvista) if isinstance(camera, str) else (ZOOM, (0, -RAISED))
+        self.plotter.camera.zoom(zoom)
+        self.plotter.camera.SetWindowCenter(*centre)
         self.plotter.enable_anti_aliasing("ssaa")
 
     def _furnish(self, pyvista, mesh, colorbar, lit, off_screen):
@@ -106,11 +110,21 @@ class Scene:
                 continue                             # a closed smooth surface has no edges of its own
             lines = plotter.add_mesh(edges, color="black", line_width=1.5, opacity=0.4 if mesh else 0.8)
             lines.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0, LINES_FORWARD)
-        self._axes(pyvista, np.reshape(self.field.bounds, (3, 2)))
+        self.framed = self._axes(pyvista, np.reshape(self.field.bounds, (3, 2)))
         plotter.set_background("white")
 
+    def _framing(self, pyvista):
+        """The zoom and the window's centre with which the camera has the box and its labels in INSIDE, as large as they fit."""
+        matrix = pyvista.array_from_vtkmatrix(
+            self.plotter.camera.GetCompositeProjectionTransformMatrix(WINDOW[0] / WINDOW[1], -1, 1))
+        seen = np.column_stack([self.framed, np.ones(len(self.framed))]) @ matrix.T
+        seen, inside = seen[:, :2] / seen[:, 3:], np.array(INSIDE)
+        zoom = (np.ptp(inside, axis=1) / np.ptp(seen, axis=0)).min()
+        return zoom, zoom * (seen.min(axis=0) + seen.max(axis=0)) / 2 - inside.mean(axis=1)
+
     def _axes(self, pyvista, bounds):
-        """A box around the field; three of its edges carry ticks at round numbers and the names of the axes."""
+        """Add a box around the field; three of its edges carry ticks at round numbers and the names of the axes. The corners of
+        the box and the places of the texts, (point, 3)."""
         from matplotlib.ticker import MaxNLocator
 
         corners = np.array(list(product((0, 1), repeat=3)))
@@ -131,6 +145,7 @@ class Scene:
         self.plotter.add_point_labels(
             np.array(places), texts, font_size=round(LABEL * WINDOW[1]), text_color="black", bold=False, shape=None,
             show_points=False, always_visible=True, justification_horizontal="center", justification_vertical="center")
+        return np.concatenate([box, places])
 
     def read(self, time):
         """The field at the points of the scene at one time, (point,)."""
@@ -138,11 +153,11 @@ class Scene:
                                                                               for part in self.parts]))
 
     def spread(self, u):
-        """As `Picture.spread`."""
+        """The (low, high, least, largest) of values of `read`, for `limits_for`."""
         return spread(u, log=self.log)
 
     def range(self, spreads):
-        """As `Picture.range`."""
+        """The `Limits` for states of these spreads."""
         return limits_for(spreads, self.limits, self.log, self.variable)
 
     def show(self, u, t=None, limits=None):
@@ -266,7 +281,9 @@ class FacesPart:
 
 
 def curved_edges(pyvista, shape, at, mesh):
-    """The same of curved faces; at(r): positions (dim, face, point) of points of the reference face, whose `Shape` is given."""
+    """Rims and sharp edges of curved faces, or with `mesh` the sides of all, as PolyData.
+
+    shape: of the reference face;  at(r): positions (dim, face, point) of its points r"""
     r, small = parts_of(shape, CURVED_LEVELS)
     if mesh:
         small = np.concatenate([along(r, *shape.corners[list(edge)]) for edge in shape.faces])

@@ -114,7 +114,7 @@ def not_begun(out):
 
 
 def damage(file):
-    """What is wrong with a file of a checkpoint, a DamagedError, or None. Those of earlier versions have checksums of their
+    """The DamagedError of a file of a checkpoint, None where it is whole. Those of earlier versions have checksums of their
     parts."""
     try:
         with file.open("rb") as stream:
@@ -137,7 +137,7 @@ def signature(stream):
 
 
 def damage_of_any(file):
-    """What is wrong with any file of the checkpoint `file`, a DamagedError, or None."""
+    """The DamagedError of the first damaged file of the checkpoint `file`, None where all are whole."""
     error = damage(file)
     for rank, expected in enumerate([] if error else facts_of(file).get("ranks", []), 1):
         other = of_rank(file, rank)
@@ -201,7 +201,7 @@ def arrays_of(file, wanted=None):
 
 
 def take(file, name, axis, entries, found=None):
-    """Those of the entries along an axis that an array in an archive has, put into `found` or a new array with all of them."""
+    """Read entries along an axis of an array in an archive, those that it has, into `found` or a new array."""
     with zipfile.ZipFile(file) as archive, archive.open(f"{name}.npy") as stream:
         version, _ = np.lib.format.read_magic(stream)
         shape, by_columns, dtype = getattr(np.lib.format, f"read_array_header_{version}_0")(stream)

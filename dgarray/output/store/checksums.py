@@ -30,7 +30,7 @@ class DamagedError(ValueError):
 
 
 def others(path):
-    """What the message of a damaged file of the store ends with: how to find all others."""
+    """The end of the message of a damaged file of the store: how to find all others."""
     return f"; dgarray info {path} --check names all damaged files"
 
 
@@ -62,7 +62,7 @@ def sealed(group, arrays):
 
 
 def unsealed(content, file, advice=""):
-    """What `sealed` was given, from the content: (group, arrays), arrays None where the file does not have them.
+    """Read the content that `sealed` made: (group, arrays), arrays None where the file does not have them.
 
     A file of an earlier version or of another program has no checksum, and is taken as it is.
     Raises DamagedError where the checksum does not match, or where the file is not JSON."""

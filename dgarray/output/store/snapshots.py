@@ -130,7 +130,7 @@ class Store(Arrivals):
 
     @property
     def shape(self):
-        """That of the snapshots that this process gives."""
+        """Shape (variable, row, place) of the snapshots that this process gives."""
         variables, rows, places = self.layout.shape
         if self.ranks is not None:
             first, end = self.shares[self.part:self.part + 2]

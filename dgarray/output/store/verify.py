@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Verified:
-    """What `verify` found.
+    """The result of `verify`.
 
     files, bytes    that were read
     unchecked       how many of the files have no checksum: earlier versions wrote none
@@ -76,7 +76,7 @@ def examined(path):
 
 
 def of_array(path, name, metadata):
-    """The same of the files of one array."""
+    """(size, state) as of `examined` of each file of one array."""
     file = path / name / "zarr.json"
     content = read(file)
     yield len(content or b""), same_metadata(file, content, metadata)

@@ -94,7 +94,7 @@ def snapshots(ds, time, one):
 
 
 def field_data_of(ds, names, **more):
-    """What a file says besides values: names, long_names, units, and the run's attributes."""
+    """The field data of a file, {name: values}: names, long_names and units of the fields, and the run's attributes."""
     data = {"variables": names, "long_names": [str(ds[name].attrs.get("long_name", name)) for name in names],
             "units": [str(ds[name].attrs.get("units", UNITLESS)) for name in names], **more}
     for name, value in ds.attrs.items():

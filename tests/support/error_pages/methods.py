@@ -67,5 +67,5 @@ GROUPS["Hermite's method on grids"] = [
     on_grid("A condition that does not mirror", "boundary=dg.absorbing", "does not mirror waves of"),
     on_grid("A sponge without a width", "boundary=dg.Sponge(0)", "positive length"),
     on_grid("A sponge that reflects everything", "boundary=dg.Sponge(0.1, reflection=1)", "above 0 and below 1"),
-    case("A sponge on a mesh", "boundary=dg.Sponge(0.1)", "give one condition"),
+    case("A sponge on a mesh", "boundary=dg.Sponge(0.1)", "is not a condition"),
 ]

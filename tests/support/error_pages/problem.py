@@ -70,6 +70,7 @@ GROUPS["Boundary conditions"] = [
     case("A name in place of a condition", "boundary={'left': 'wall'}", "is not a condition"),
     case("A condition that was not called", "law=dg.Euler(2), boundary=dg.far_field",
          r"far_field is not a condition but makes one; call it: dgarray.far_field\(g\)"),
+    case("The class of a condition", "boundary=type(dg.wall)", "give the condition itself, dgarray.wall"),
     case("A far field with too few components", "law=dg.Euler(2), boundary=dg.far_field(lambda x, t: (1.0, 0.0, 1.0))",
          "state of far_field returns 3 components; it must return 4: rho, rho_u, rho_v, E"),
     case("A far field with a negative pressure", "law=dg.Euler(2), boundary=dg.far_field(lambda x, t: (1.0, 3.0, 0.0, 1.0))",

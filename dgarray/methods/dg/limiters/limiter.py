@@ -273,7 +273,7 @@ class Limiter(Kxrcf, Positivity):
         return self.of_law(self.law.characteristic, q=[a - b for a, b in zip(q, own)], mean=mean, n=n, m=m)
 
     def waves_across(self, others, own, mean, n, m):
-        """The same to all neighbours, (wave, face)."""
+        """The waves from the mean state to those of all neighbours, (wave, face)."""
         K = self.dim + 1
         return [a for wave in zip(*(self.waves_beside(others[f::K], own, mean, n, m) for f in range(K))) for a in wave]
 

@@ -116,7 +116,7 @@ class LinearLimiter(Kxrcf, NodalPositivity):
 
 
 class LinearLimiterTables:
-    """What the limiter needs on the elements of one set, on the host; where all elements are affine, arrays have one column.
+    """Arrays of `LinearLimiter` on the elements of one set, on the host; where all elements are affine, they have one column.
 
     options                          the `LimiterOptions`
     one (row,), linear (dim, row)    the unknowns of the functions 1 and r_k

@@ -79,7 +79,7 @@ class Positivity:
         return np.where(positive, 1.0, 0.0), np.where(positive, 0.0, 1.0)
 
     def of_law(self, function, **given):
-        """What a function of the law returns, a tuple."""
+        """The components of a function of the law, a tuple."""
         return components(call(function, {name: value if name == "m" else tuple(value) for name, value in given.items()}))
 
     def function(self, function, **rows):
@@ -104,7 +104,7 @@ def points_beside(tables):
 
 
 class NodalPositivity(Positivity):
-    """The same of values at the nodes of tensor-product DG.  Of an element e it asks more:
+    """Positivity of values at the nodes, of tensor-product DG.  Of an element e it asks more than `Positivity`:
 
     e.mean                the mean state, weighted with the Jacobian: sum_i w_i J_i q_i / sum_i w_i J_i
     e.at_nodes(f, v, **rows)   give variable v at each node what f(q, mean, **rows) returns for its value and its mean"""

@@ -32,7 +32,7 @@ def elements_of(forms, states, dtype):
 
 
 def of_all_sets(name, every):
-    """What all elements keep, (variable, row, element), those of one set after those of the other."""
+    """The rows `name` that all elements keep, (variable, row, element), those of one set after those of the other."""
     kept = [e.of_variables(name) for e in every]
     if len(every) == 1:
         return kept[0]

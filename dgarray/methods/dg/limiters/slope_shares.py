@@ -1,4 +1,4 @@
-"""What share of its slopes an element keeps: functions of numbers, or of arrays of them, that `limiter` puts together.
+"""The share of its slopes that an element keeps: functions of numbers, or of arrays of them, that `limiter` puts together.
 
 The room of a linear function is how much more (high >= 0) and less (low <= 0) than the mean its values may be.
 """

@@ -21,7 +21,7 @@ VARIABLES, INDICATORS = ("conserved", "primitive", "characteristic"), ("kxrcf",)
 
 
 class LimiterOptions(NamedTuple):
-    """What is limited, and how; see `dgarray.ModalDG` for the options."""
+    """The options of limiting: see `dgarray.ModalDG`."""
 
     limiter: str | None = None
     variables: str = "conserved"
@@ -85,7 +85,7 @@ def needs_pressure(law, option):
 
 
 class LimiterTables:
-    """What limiting needs on one mesh, on the host.
+    """Arrays of `Limiter` on one mesh of simplices, on the host.
 
     options                        the `LimiterOptions`
     unit                           value of mode 0: averages are unit * c_0
@@ -158,7 +158,7 @@ class LimiterTables:
 
 
 class NodalLimiterTables:
-    """The same of tensor-product DG, which has positivity alone.
+    """Arrays of `NodalPositivity`, the limiting of tensor-product DG, on the host.
 
     weights (node, element)   w_i J_i / sum_j w_j J_j; on affine cells (node, 1)
     faces_inside              whether the points of the faces are among the nodes

@@ -102,7 +102,7 @@ class ProductSeries:
     def definitions(self):
         """Lines that define compiled parts."""
         strides = {extent: (extent[1] * extent[2] * self.L, extent[2] * self.L) for extent in self.extents}
-        return ["from dgarray.backends.cpu.hermite.products import linear, product",
+        return ["from dgarray.backends.cpu.hermite.product_series import linear, product",
                 *(f"linear{i} = linear({tuple(k == 0 for _, k, _ in terms)!r}, {self.m}, real)"
                   for i, terms in enumerate(self.linear) if terms),
                 *(f"{name} = product({first}, {last}, {extent[2]}, {(*strides[extent], self.plane, self.row)}, {add}, real)"

@@ -27,7 +27,7 @@ class Neighbours:
     high_signs: np.ndarray
 
     def part(self, some):
-        """Those of some targets, a slice."""
+        """The neighbours of some targets, a slice."""
         return Neighbours(self.low[some], self.high[some], self.low_signs[..., some], self.high_signs[..., some])
 
 

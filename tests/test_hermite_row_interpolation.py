@@ -4,7 +4,7 @@ import pytest
 from numba import njit
 
 from dgarray import Acoustics, Grid, Hermite, backends, wall
-from dgarray.backends.cpu.hermite import row_edges
+from dgarray.backends.cpu.hermite.row_interpolation import copied, row_interpolation
 from dgarray.backends.cpu.simd.arithmetic import width as register
 from dgarray.reference.hermite import interpolation
 
@@ -16,7 +16,7 @@ def test_groups_of_a_row(backwards):
     width, vectors, n = register("float64"), 2, left.shape[1]
     L, jump = vectors * width, 3 * vectors * width + 5
     q = np.random.default_rng(0).standard_normal(n * jump)
-    mapped, copied = row_edges.row_interpolation(left, np.float64, vectors, backwards), row_edges.copied
+    mapped = row_interpolation(left, np.float64, vectors, backwards)
 
     @njit
     def run(q, first, edge, edges, target):

@@ -1,12 +1,12 @@
-"""A sweep along an axis as lines: pointwise functions of some cells next to one another, one after the other.
+"""A sweep along an axis as stencils: pointwise functions of some cells next to one another, one after the other.
 
-A `Line` reads fields at some shifts along the axis and writes fields at shift 0. Programs evaluate it on pencils of cells,
-kernels on what fits a cache; both take the cells on which a line is needed from `ranges`.
+A `Stencil` reads fields at some shifts along the axis and writes fields at shift 0. Programs evaluate it on pencils of cells,
+kernels on what fits a cache; both take the cells on which a stencil is needed from `ranges`.
 """
 from ...physics.pointwise import Pointwise
 
 
-class Line:
+class Stencil:
     """One pointwise function of neighbouring cells along an axis.
 
     name     role of the function, for messages and for generated text
@@ -28,31 +28,31 @@ class Line:
                 if argument in self.reads}
 
 
-def read_later(lines):
-    """The lines without those that write no field which a later one reads: where the flux along an axis is zero, slopes are for
-    nothing. The last line stays."""
+def read_later(stencils):
+    """The stencils without those that write no field which a later one reads: where the flux along an axis is zero, slopes
+    are for nothing. The last stencil stays."""
     kept, read = [], set()
-    for line in reversed(lines):
-        if not kept or read & set(line.writes):
-            kept.insert(0, line)
-            read |= {field for field, _ in line.needed.values()}
+    for stencil in reversed(stencils):
+        if not kept or read & set(stencil.writes):
+            kept.insert(0, stencil)
+            read |= {field for field, _ in stencil.needed.values()}
     return kept
 
 
-def ranges(lines, wanted):
+def ranges(stencils, wanted):
     """The cells on which fields are needed, {field: (first, end)}, to have the fields `wanted` on theirs.
 
     wanted: {field: (first, end)}"""
     needed = dict(wanted)
-    for line in reversed(lines):
-        first, end = of_line(line, needed)
-        for field, shift in line.needed.values():
+    for stencil in reversed(stencils):
+        first, end = of_stencil(stencil, needed)
+        for field, shift in stencil.needed.values():
             low, high = needed.get(field, (first + shift, end + shift))
             needed[field] = min(low, first + shift), max(high, end + shift)
     return needed
 
 
-def of_line(line, needed):
-    """The cells (first, end) on which a line is evaluated, from `ranges`."""
-    given = [needed[field] for field in line.writes if field in needed]
+def of_stencil(stencil, needed):
+    """The cells (first, end) on which a stencil is evaluated, from `ranges`."""
+    given = [needed[field] for field in stencil.writes if field in needed]
     return min(low for low, _ in given), max(high for _, high in given)

@@ -4,7 +4,7 @@ from ..dg.kernel_source import indented
 SOON = 4                 # rows ahead that are asked for
 
 
-class RowMemory:
+class RowTransfers:
     """A base class of `MarchSource`, beside `RowFields`: loads rows of the state and of the parameters, makes ghost cells, and
     stores rows."""
 
