@@ -20,9 +20,8 @@ from dgarray.backends.cuda.dg import tuning, variant, variant_table, variant_tri
 from dgarray.backends.cuda.dg.variant import Shape, Variant, candidates, default, shortlist
 from dgarray.bench import tune as analysis
 from dgarray.cli import main
-from dgarray.methods.dg.nodal import NodalTables
 from dgarray.methods.dg.set_operations import SetOperations
-from dgarray.physics.fluxes import upwind
+from dgarray.methods.problem import Problem
 
 FEW = [Variant(rows=3, chunk=3), Variant(rows=6, chunk=2), Variant(rows=3, chunk=3, faces="once"),
        Variant(product="cublas", width=0)]
@@ -45,7 +44,7 @@ def backend(device):
 
 
 def tables(cells=3, order=2, law=None):
-    return NodalTables(dg.rectangle(cells=cells), order, law or dg.Maxwell(2), dg.wall if law else dg.pec, upwind, None)
+    return dg.NodalDG(order).tables(Problem(dg.rectangle(cells=cells), law or dg.Maxwell(2), dg.wall if law else dg.pec))
 
 
 @pytest.fixture
@@ -230,7 +229,7 @@ def test_other_orders_dtypes_and_laws_have_entries_of_their_own(device, clock):
 
 def test_names_of_problems():
     law = dg.Maxwell(2, eps=of_element(lambda x: 1 + x[0] ** 2))
-    t = NodalTables(dg.rectangle(cells=2), 3, law, dg.pec, upwind, lambda x, t: (x[0], 0.0, 0.0))
+    t = dg.NodalDG(3).tables(Problem(dg.rectangle(cells=2), law, dg.pec, source=lambda x, t: (x[0], 0.0, 0.0)))
     assert variant_table.problem(t) == "Maxwell 2D, 3 variables, 1 coefficients, needs x: yes"
     assert variant_table.setting(t, np.float64) == "order 3, float64"
 
@@ -442,7 +441,8 @@ from types import SimpleNamespace
 from dgarray.backends.cuda.dg import variant_table
 device, law = SimpleNamespace(name="a GPU"), type(sys.argv[1], (), {})()
 for order in range(60):
-    tables = SimpleNamespace(law=law, dim=3, variables=6, parameters={}, varying=[], needs_x=False, order=order)
+    tables = SimpleNamespace(law=law, dim=3, variables=6, physics=SimpleNamespace(varying=[]), needs_x=False,
+                             order=order)
     variant_table.keep(device, tables, "float32", {"variant": {}, "seconds": order})
 """
 

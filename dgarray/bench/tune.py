@@ -9,11 +9,10 @@ from ..backends.cuda.finite_volume import tuning as grid_tuning, variant as grid
 from ..backends.cuda.hermite import tuning as hermite_tuning, variant as hermite_variant
 from ..mesh import Grid, box, rectangle
 from ..methods import FiniteVolume, Hermite, NodalDG
-from ..methods.dg.nodal import NodalTables
 from ..methods.hermite.linear import LinearLaw
 from ..methods.hermite.tables import HermiteTables
+from ..methods.problem import Problem
 from ..physics.boundary import pec, wall
-from ..physics.fluxes import upwind
 from ..physics.laws import Acoustics, Advection, Maxwell
 from ..stepping import SSP22
 from ..support.wording import choose
@@ -49,7 +48,7 @@ class Own:
         law, boundary = PROBLEMS[self.name]
         elements = elements or tuning.enough(len(law.variables) * comb(self.order + law.dim, law.dim))
         mesh = box(cells=round((elements / 6) ** (1 / 3))) if law.dim == 3 else rectangle(cells=round((elements / 2) ** 0.5))
-        return NodalTables(mesh, self.order, law, boundary, upwind, None)
+        return NodalDG(self.order).tables(Problem(mesh, law, boundary))
 
 
 def tables_of(problem):
@@ -64,11 +63,10 @@ def tables_of(problem):
         while prod(grid.cells) < grid_tuning.ENOUGH:
             grid = replace(grid, cells=tuple(2 * n for n in grid.cells))
         return problem.method.tables(problem.replace(mesh=grid).problem)
-    mesh, options = problem.mesh, problem.options
+    mesh = problem.mesh
     while len(mesh.cells) < ENOUGH:
         mesh = mesh.refined()
-    return NodalTables(mesh, problem.method.order, problem.law, options["boundary"], options["flux"] or upwind,
-                       options["source"])
+    return NodalDG(problem.method.order).tables(replace(problem.problem, mesh=mesh))
 
 
 def check(problems):

@@ -84,8 +84,8 @@ class Sight:
         for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
             self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
             matrix = operator.to_highest[name]
-            nodal = each.tables.reference.nodal if each.tables.modal else np.eye(each.shape[1])
-            self.parts.append((prefix, each.tables.moving, matrix @ nodal, nodal))
+            nodal = each.tables.basis.reference.nodal if each.tables.basis.modal else np.eye(each.shape[1])
+            self.parts.append((prefix, each.tables.physics.moving, matrix @ nodal, nodal))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
