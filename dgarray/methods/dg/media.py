@@ -26,6 +26,7 @@ PIECE = 1 << 18         # values of one block, where a function is only looked a
 class Media:
     """The values inside elements of the parameters that vary there. Values of a place are {name: (point, element)}.
 
+    mesh, basis, physics   of the elements, without which nothing grows with the mesh
     names      of the parameters that vary inside of an element, of the whole mesh where `mesh` is a part of it
     volume     values at the points of the volume;  faces: at those of the faces, in nodal DG the same nodes as the volume's
     mass       values at the points where r is divided by the capacity, if that needs them
@@ -109,13 +110,6 @@ class Media:
     @property
     def back(self):
         return self._rule[2]
-
-    @property
-    def rows(self):
-        """Numbers of an element that the tables hold: the values of all places."""
-        of_volume, of_faces = len(self.basis.points), self.basis.face_nodes.size * (self.basis.trace is not None)
-        of_mass = len(self.points) if self.weighted and self.points is not self.basis.points else 0
-        return len(self.names) * (of_volume + of_faces + of_mass)
 
 
 def varying_inside(law, mesh, nodes):

@@ -33,6 +33,8 @@ class Tables:
     sensor           the `ShockSensor`, which says where elements take finite volumes on subcells; None: no shock capturing
     surface          the option of `ModalDG`
 
+    elements, owned  number of all elements, and of the mesh's own, which come first; on a part of a mesh copies of other parts'
+                     elements follow
     faces            the `SetFaces`: boundary conditions and index lists
     media            the `Media`: parameters of the law that vary inside of elements
     mortar_points (point, dim)   where mortars of elements of this kind evaluate states, see `points_at_mortars`; None: the
@@ -49,6 +51,8 @@ class Tables:
     filter: np.ndarray | None = None
     sensor: ShockSensor | None = None
     surface: str | None = None
+    elements: int = field(init=False)
+    owned: int = field(init=False)
     faces: SetFaces = field(init=False)
     media: Media = field(init=False)
     mortar_points: np.ndarray | None = field(init=False, default=None)
@@ -56,6 +60,7 @@ class Tables:
     unit: ClassVar = "element and stage"          # to which the roofline model's counts belong
 
     def __post_init__(self):
+        self.elements, self.owned = len(self.mesh.cells), self.mesh.owned
         self.faces = SetFaces(self.mesh, self.basis.reference, self.boundary, self.physics)
         self.media = Media(self.mesh, self.basis, self.physics)
 
@@ -64,8 +69,6 @@ class Tables:
     order = property(lambda self: self.basis.order)
     rows = property(lambda self: self.basis.rows)
     dim = property(lambda self: self.mesh.dim)
-    elements = property(lambda self: len(self.mesh.cells))
-    owned = property(lambda self: self.mesh.owned)          # without the copies of other parts' elements, which follow
     sets = property(lambda self: {"": self})          # those of all element sets
 
     def build(self):
