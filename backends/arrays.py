@@ -281,7 +281,7 @@ class ArrayBackend:
         """The class that computes a method on these tables: `recipe`, or a subclass that overrides operations by kernels.
 
         recipe: class of a method, such as `dgarray.methods.dg.set_operations.SetOperations`
-        tables: the discretised problem, such as `NodalTables`; its arrays need not be computed yet"""
+        tables: the discretised problem, such as `Tables` of DG; its arrays need not be computed yet"""
         return recipe
 
     def operations(self, recipe, tables):

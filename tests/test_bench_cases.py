@@ -12,7 +12,6 @@ from dgarray.bench import cpu, gpu, problem
 from dgarray.bench.device_problem import DeviceProblem
 from dgarray.bench.roofline import cost
 from dgarray.cli import run_commands
-from dgarray.methods.dg.tensor_tables import AffineTensorTables, TensorTables
 
 SEVERAL_SETS = {"ball_cavity": "curved, straight", "disc_cavity": "curved, straight", "hex_zones": "around, core",
                 "aircraft": "pml, pml edges, straight", "hex_pml": "pml, pml edges, straight",
@@ -84,14 +83,14 @@ def warped(order, backend):
 def test_cost_of_tensor_products_counted_by_hand():
     """2D acoustics of order 2 on squares: 3 x 3 nodes, 4 sides of 3 points, no boundary, metrics of an element."""
     t = straight(2, backends.get("numpy", "array")).tables
-    assert type(t) is AffineTensorTables
-    f, V, d, n, N, points = t.functions, 3, 2, 3, 9, 12
+    assert t.geometry.affine
+    f, V, d, n, N, points = t.physics.functions, 3, 2, 3, 9, 12
     trace, stage = cost(t, "fused", "float64", backend="cupy")
     state, at_faces = 8 * V * N, 8 * V * points
-    ends, along = np.count_nonzero(t.cell.ends), np.count_nonzero(t.cell.weak)
+    ends, along = np.count_nonzero(t.basis.cell.ends), np.count_nonzero(t.basis.cell.weak)
     assert (trace.name, trace.flops, trace.bytes) == ("trace", V * d * 2 * n * ends, state + at_faces)
     volume = f.volume.graph.flops * N + d * V * 2 * n * along          # fluxes at the nodes, and products along their lines
-    lift, update = d * V * 2 * n * np.count_nonzero(t.cell.lift), V * N * (5 * 5 - 2) / 5
+    lift, update = d * V * 2 * n * np.count_nonzero(t.basis.cell.lift), V * N * (5 * 5 - 2) / 5
     sums = (2 * d - 1) * V * N                                         # of both axes, of the volume and the faces
     assert stage.name == "stage"
     assert stage.flops == pytest.approx(volume + f.pair.graph.flops * points / 2 + lift + sums + update)
@@ -99,13 +98,13 @@ def test_cost_of_tensor_products_counted_by_hand():
     assert stage.bytes == pytest.approx(3.6 * state + at_faces + 8 * metrics + 4 * points)
 
 
-@pytest.mark.parametrize("make, kind", [(straight, AffineTensorTables), (warped, TensorTables)])
-def test_counted_bytes_are_those_of_the_arrays(make, kind):
+@pytest.mark.parametrize("make, affine", [(straight, True), (warped, False)])
+def test_counted_bytes_are_those_of_the_arrays(make, affine):
     """The stage kernel writes the register in the last stage too, and has normals and scales from both sides of a face."""
     backend = CudaBackend("float32", IdleDevice())
     operator = make(3, backend)
     t, found = operator.tables, operator.operations
-    assert type(t) is kind
+    assert t.geometry.affine == affine
     trace, stage = cost(t, "fused", "float32", backend="cupy")
     room = t.elements / found.layout.width                             # rows are filled up to whole cache lines
     state, values = (array.nbytes / t.elements * room for array in (found.zeros(), found.at_all_faces))
@@ -121,7 +120,7 @@ def test_counted_bytes_of_a_cpu_are_those_of_the_arrays():
     t, found = operator.tables, operator.operations
     stage, = cost(t, "fused", "float64")
     again = len(np.unique(found.borders.rows[:, 0] // found.lanes)) / found.tiles
-    at_borders = len(found.borders.rows) * t.variables * t.face_nodes.shape[1] * 8
+    at_borders = len(found.borders.rows) * t.variables * t.basis.face_nodes.shape[1] * 8
     lists = found.exterior.nbytes + sum(each.nbytes for each in found.borders.moves)
     state, metrics = found.zeros().nbytes, 8 * t.elements * (9 + 3 * 5)       # normal and both scales of each face
     assert again > 0 and metrics < found.geometry.nbytes

@@ -74,7 +74,7 @@ def operations(tables, variant=None, dtype="float64", stepper=LSRK54):
 def test_cost_of_acoustics_counted_by_hand():
     """2D acoustics of order 2 without parameters that vary: 6 nodes, 3 faces of 3 nodes, no boundary."""
     t = tables_of(rectangle(cells=(4, 4), periodic=True), Acoustics(2), None, 2)
-    f, V, N, slots, d, low = t.functions, 3, 6, 9, 2, 3
+    f, V, N, slots, d, low = t.physics.functions, 3, 6, 9, 2, 3
     product, update = V * 2 * (low * (N + d * N) + N * slots) + V * N, V * N * (5 * 5 - 2) / 5
     volume, pair = f.volume.graph.flops * N, f.pair.graph.flops * slots / 2
     # Arrays of the state's size: q, k (not in the first stage), both written, k not in the last.

@@ -36,7 +36,7 @@ class Call:
 
     def __init__(self, device, operator, width=32, **options):
         self.operator, tables = operator, operator.tables
-        self.dtype, self.rows = operator.backend.dtype, tables.variables * tables.face_nodes.size
+        self.dtype, self.rows = operator.backend.dtype, tables.variables * tables.basis.face_nodes.size
         self.layout = Layout(tables.elements, width)
         self.faces = Faces(device, self.dtype, tables, self.layout, **options)
         self.q = random_state(operator, 0).astype(self.dtype)
@@ -158,11 +158,11 @@ def test_patterns_hold_every_node_and_slot(order, width):
     """The place of every face node of every interior face, of tetrahedra that lie to each other in every way."""
     mesh = dg.read_mesh(MESHES / "sphere_coarse.msh")
     tables = dg.NodalDG(order).discretise(mesh, dg.Acoustics(3), dg.wall, backends.get("numpy", "array", "float64")).tables
-    faces, layout = tables.face_lists().interior[0]._asdict(), Layout(tables.elements, width)
+    faces, layout = tables.faces.lists().interior[0]._asdict(), Layout(tables.elements, width)
     order = np.random.default_rng(0).permutation(faces["cells"].shape[1])
     (*starts, pattern), rows = places(tables, layout, order, faces)
     assert rows.shape[2] > 6
-    counts = len(tables.nodes), tables.face_nodes.size
+    counts = len(tables.basis.cell.nodes), tables.basis.face_nodes.size
     for k, (name, count) in enumerate(zip(("nodes", "slots"), counts)):
         for side in range(2):
             found = starts[2 * k + side].astype(int) + rows[2 * k + side][:, pattern]
@@ -209,7 +209,8 @@ def check_ptx():
     for system in SYSTEMS:
         for operator in conditions_of(system, "float32"):
             tables, layout = operator.tables, Layout(operator.tables.elements, 32)
-            pair, *jumps = [(tables.functions.pair, "lr", ("ml", "mr"))] + [(g.jump, "q", ("m",)) for g in tables.groups]
+            pair = tables.physics.functions.pair, "lr", ("ml", "mr")
+            jumps = [(group.jump, "q", ("m",)) for group in tables.faces.groups]
             for number, part in enumerate((pair, *jumps)):
                 source = FaceSource(np.dtype("float32"), tables, layout, *part)
                 for per_face, architecture in both[::3] if part is pair else [both[number % 4]]:

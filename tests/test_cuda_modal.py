@@ -90,7 +90,7 @@ def test_rates_that_are_no_numbers_at_one_point_of_a_face(device):
     on_cpu = dg.ModalDG(2).discretise(box_of(2), Picky(2), dg.outflow, backends.get("numpy", "fused"), dg.rusanov)
     for values in (np.ones(6), *(1 + 2 * np.eye(6))):          # by its nodes: 3 at one of them
         q = uniform.copy()
-        q[0, :, 30] = np.linalg.solve(reference.tables.reference.nodal, values)
+        q[0, :, 30] = np.linalg.solve(reference.tables.basis.reference.nodal, values)
         expected = reference.operations.rate(q, 0.0, 1.0)
         assert np.isnan(expected) == (values.max() > 2)
         for fused in (on(device, reference, "float64"), on_cpu):
@@ -102,9 +102,9 @@ def test_admissible_at_the_faces(device):
     law = dg.Euler(2)
     reference = dg.ModalDG(1).discretise(box_of(2), law, dg.wall, backends.get("numpy", "array"))
     q, tables = reference.project(lambda x: law.conservative((1.0, 0.0, 0.0, 1.0))), reference.tables
-    inside, outside = (-(matrix[:, 1] / matrix[0, 0]).min() for matrix in (tables.interpolate, tables.trace))
+    inside, outside = (-(matrix[:, 1] / matrix[0, 0]).min() for matrix in (tables.basis.interpolate, tables.basis.trace))
     q[0, 1, 30] = q[0, 0, 30] / (inside * outside) ** 0.5
-    assert (tables.interpolate @ q[0]).min() > 0 > (tables.trace @ q[0]).min()
+    assert (tables.basis.interpolate @ q[0]).min() > 0 > (tables.basis.trace @ q[0]).min()
     fused = on(device, reference, "float64")
     assert not fused.operations.all_admissible(fused.state(q), 0.0)
 

@@ -21,7 +21,7 @@ from dgarray.mesh.curved import cell_maps
 from dgarray.mesh.curved.parts import edge_lines
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.partition import partition
-from dgarray.methods.dg.tensor_tables import are_affine
+from dgarray.methods.dg.tensor_geometry import are_affine
 from dgarray.output.pictures.triangles import outlines
 
 TENSOR = {2: "quadrilateral", 3: "hexahedron"}

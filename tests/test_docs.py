@@ -260,9 +260,9 @@ def test_operation_counts_in_the_performance_page():
     from dgarray.bench.roofline import cost
     mesh = dg.box(cells=(4, 4, 4), periodic=True)
     tables = dg.NodalDG(3).discretise(mesh, dg.Maxwell(3), None, backends.get("numpy", "fused")).tables
-    nodes, points = len(tables.nodes), tables.face_nodes.size // 2
-    low = tables.cell.reduced_differentiation[0].shape[1]
-    volume, jump = tables.functions.volume.graph.flops, tables.functions.pair.graph.flops
+    nodes, points = len(tables.basis.cell.nodes), tables.basis.face_nodes.size // 2
+    low = tables.basis.cell.reduced_differentiation[0].shape[1]
+    volume, jump = tables.physics.functions.volume.graph.flops, tables.physics.functions.pair.graph.flops
     products = 2 * low * (nodes + 3 * nodes) * 6, 2 * nodes * 2 * points * 6
     (stage,) = cost(tables)
     update = stage.flops - nodes * volume - points * jump - sum(products)

@@ -408,7 +408,7 @@ def test_free_stream_and_conservation(dim, kind):
     q = operator.project(lambda x: law.conservative((1.1, *(0.5, -1.4, 0.2)[:dim], 0.6)))
     assert np.abs(operator.host(operator.rhs(operator.state(q), 0.0))).max() < 1e-10
     r = operator.host(operator.rhs(operator.state(random_state(operator, 3)), 0.0))
-    measure, weights = operator.tables.mesh.measures, operator.tables.cell.mass.sum(axis=0)
+    measure, weights = operator.tables.mesh.measures, operator.tables.basis.cell.mass.sum(axis=0)
     assert np.abs(np.einsum("i,vie,e->v", weights, r, measure)).max() < 1e-12 * np.abs(r).max() * measure.sum()
 
 

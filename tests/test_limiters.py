@@ -47,12 +47,12 @@ def rough(operator, seed=0):
     law = operator.tables.law
     values = np.random.default_rng(seed).uniform(0.5, 2.0, (len(law.variables), operator.shape[2]))
     c = 0.5 * random_state(operator, seed)
-    c[:, 0] = np.array(law.conservative(values)) / operator.tables.reference.interpolate[0, 0]
+    c[:, 0] = np.array(law.conservative(values)) / operator.tables.basis.reference.interpolate[0, 0]
     return c
 
 
 def at_all_points(operator, c):
-    reference = operator.tables.reference
+    reference = operator.tables.basis.reference
     return np.concatenate([reference.interpolate, reference.trace]) @ c
 
 
@@ -103,7 +103,7 @@ def test_barth_jespersen_element_by_element(dim, limiter):
     mesh = box_of(dim)
     operator = operator_of(mesh, Burgers(dim), 1, limiter)
     c = random_state(operator, 2)
-    found, trace = limited(operator, c)[0], operator.tables.reference.trace
+    found, trace = limited(operator, c)[0], operator.tables.basis.reference.trace
     means = c[0, 0] * trace[0, 0]
     highest, lowest = mirrored(mesh, means, limiter is WIDE)
     for e in range(len(means)):
@@ -141,7 +141,7 @@ def test_the_vertex_limiter_keeps_within_the_averages_around_vertices(dim):
     limits = operator.tables.limits
     c = random_state(operator, 3)
     means = c[0, 0] * limits.unit
-    values = operator.tables.reference.nodal @ limited(operator, c)[0]
+    values = operator.tables.basis.reference.nodal @ limited(operator, c)[0]
     # What lies around a vertex of a periodic mesh, by its position.
     x = mesh.points[mesh.cells]
     period = np.ptp(mesh.points, axis=0)
@@ -150,7 +150,7 @@ def test_the_vertex_limiter_keeps_within_the_averages_around_vertices(dim):
         for i in range(dim + 1):
             around = means[(place == place[e, i]).all(axis=2).any(axis=1)]
             assert around.min() - 1e-12 < values[i, e] < around.max() + 1e-12
-    inside = operator.tables.reference.nodal @ c[0]
+    inside = operator.tables.basis.reference.nodal @ c[0]
     outside = np.any((inside > np.max(means)) | (inside < np.min(means)), axis=0)
     assert outside.any()
 

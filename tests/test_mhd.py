@@ -203,7 +203,7 @@ def test_cleaning_carries_the_divergence_away():
         final = sim.run().isel(time=-1)
         operator = sim.operator
         q = np.stack([final[name].values.T for name in law.variables])
-        gradients, D = operator.tables.gradients, operator.tables.differentiation
+        gradients, D = operator.tables.geometry.gradients, operator.tables.basis.differentiation
         divergence = sum(gradients[k, d] * (D[k] @ q[5 + d]) for k in (0, 1) for d in (0, 1))
         left.append(np.abs(divergence).mean())
     assert left[1] < left[0] / 5, left

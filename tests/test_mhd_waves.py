@@ -137,7 +137,7 @@ def limited(law, dim, limiter, make, kernels="array", dtype="float64"):
     count = len(law.variables)
     q = np.zeros(operator.shape, dtype)
     values = np.array(make(random.uniform(0.5, 2, (dim + 2, len(mesh.cells)))))
-    q[:, 0] = values / operator.tables.reference.interpolate[0, 0]
+    q[:, 0] = values / operator.tables.basis.reference.interpolate[0, 0]
     q[:, 1:] = 0.3 * random.standard_normal((9, *q.shape[1:]))[:count, 1:]
     return operator, q
 

@@ -58,12 +58,12 @@ def test_reference_matrices(dim, order):
 def test_points_of_two_elements_meet(dim):
     for order, mesh in ((2, PERIODIC[dim]), (3, box_of(dim))):
         tables = reference(mesh, dg.Acoustics(dim), order, dg.wall).tables
-        x, faces = tables.coordinates(tables.face_points).reshape(dim, -1), tables.face_lists().interior[0]
+        x, faces = tables.geometry.coordinates(tables.basis.face_points).reshape(dim, -1), tables.faces.lists().interior[0]
         gap = x[:, faces.nodes[0]] - x[:, faces.nodes[1]]
         assert np.abs(gap - np.round(gap)).max() < 1e-13
         own = np.flatnonzero(np.isin(np.arange(x.shape[1]), faces.nodes))
         assert np.array_equal(faces.nodes, faces.slots) and len(own) == faces.nodes.size
-        there = tables.exterior_nodes().ravel()
+        there = tables.faces.exterior_nodes().ravel()
         assert np.array_equal(there[faces.nodes[0]], faces.nodes[1])
         assert np.array_equal(there[faces.nodes[1]], faces.nodes[0])
 
@@ -91,15 +91,15 @@ def test_the_rate_sees_the_fastest_wave_of_an_element(law, method):
 
     def speeds(points, face):
         """(point, element)"""
-        values = np.einsum("pi,vie->vpe", tables.cell.interpolation(points), operator.nodal(q))
-        given = {"x": tuple(tables.coordinates(points))} if linear else {"q": tuple(values)}
-        return law.wave_speed(n=tuple(tables.normals[face]), **given)
+        values = np.einsum("pi,vie->vpe", tables.basis.cell.interpolation(points), operator.nodal(q))
+        given = {"x": tuple(tables.geometry.coordinates(points))} if linear else {"q": tuple(values)}
+        return law.wave_speed(n=tuple(tables.geometry.normals[face]), **given)
     total = 0
-    for face, own in enumerate(np.split(tables.face_points, 3) if tables.weak else 3 * [tables.points]):
-        points = own if linear or not tables.weak else tables.face_points
-        if tables.weak and not linear and method.order > 1:
-            points = np.concatenate([points, tables.points])
-        total = total + speeds(points, face).max(axis=0) * tables.scale[face]
+    for face, own in enumerate(np.split(tables.basis.face_points, 3) if tables.physics.weak else 3 * [tables.basis.points]):
+        points = own if linear or not tables.physics.weak else tables.basis.face_points
+        if tables.physics.weak and not linear and method.order > 1:
+            points = np.concatenate([points, tables.basis.points])
+        total = total + speeds(points, face).max(axis=0) * tables.geometry.scale[face]
     assert operator.operations.rate(q, 0.0, 1.0) == pytest.approx(total.max(), rel=1e-12)
 
 
@@ -167,7 +167,7 @@ def test_order_0_is_the_finite_volume_method(dim):
         s = np.maximum(np.abs(speed * averages), np.abs(speed * outside))
         flux = speed * (averages ** 2 + outside ** 2) / 4 - s * (outside - averages) / 2
         expected -= mesh.face_measures[:, face] * flux / mesh.measures
-    got = operator.nodal(rhs(operator, averages[None, None] / operator.tables.reference.nodal[0, 0]))
+    got = operator.nodal(rhs(operator, averages[None, None] / operator.tables.basis.reference.nodal[0, 0]))
     assert np.abs(got - expected).max() < 1e-13 * np.abs(expected).max()
 
 
@@ -333,7 +333,7 @@ def test_a_part_of_the_tables():
     tables = reference(box_of(2), dg.Acoustics(2, density=step_of), 2, dg.wall, quadrature=6).tables
     cells = np.array([3, 4, 5, 11, 20])
     part = tables.part(cells)
-    assert type(part) is type(tables) and part.reference is tables.reference and part.elements == 5
-    assert np.array_equal(part.gradients, tables.gradients[..., cells])
+    assert part.basis.reference is tables.basis.reference and part.elements == 5
+    assert np.array_equal(part.geometry.gradients, tables.geometry.gradients[..., cells])
     operations = SetOperations(backends.get("numpy", "array"), part)
     assert np.abs(operations.rhs(np.zeros((3, part.rows, 5)), 0.0)).max() == 0

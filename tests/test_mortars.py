@@ -39,8 +39,8 @@ def weights(operator):
     """The weights (node, element) of each zone's quadrature."""
     for part in parts_of(operator):
         tables, dim = part.tables, part.tables.dim
-        jacobian = tables.mesh.measures / 2 ** dim if tables.affine else tables.jacobian
-        yield part, tables.cell.weights[:, None] * np.broadcast_to(jacobian, (tables.rows, tables.elements))
+        jacobian = tables.mesh.measures / 2 ** dim if tables.geometry.affine else tables.geometry.jacobian
+        yield part, tables.basis.cell.weights[:, None] * np.broadcast_to(jacobian, (tables.rows, tables.elements))
 
 
 def energy_weights(operator):

@@ -39,7 +39,7 @@ def test_free_stream(law, order):
 def test_totals_are_conserved(law, flux):
     operator = reference(PERIODIC[law.dim], law, 2, flux=flux)
     r = operator.host(operator.rhs(operator.state(random_state(operator, 3)), 0.0))
-    weights = operator.tables.cell.mass.sum(axis=0)
+    weights = operator.tables.basis.cell.mass.sum(axis=0)
     measure = operator.tables.mesh.measures
     assert np.abs(np.einsum("i,vie,e->v", weights, r, measure)).max() < 1e-12 * np.abs(r).max() * measure.sum()
 
@@ -50,7 +50,7 @@ def energy_rate(operator, q):
     r = operator.host(operator.rhs(operator.state(q), 0.0))
     c = np.stack([np.broadcast_to(value, (tables.elements,)) for value in
                   tables.physics.law.capacity(parameters(tables))])
-    return np.einsum("vie,ij,vje,ve,e->", q, tables.cell.mass, r, c, tables.mesh.measures / tables.cell.volume)
+    return np.einsum("vie,ij,vje,ve,e->", q, tables.basis.cell.mass, r, c, tables.mesh.measures / tables.basis.cell.volume)
 
 
 def parameters(tables):
@@ -196,7 +196,7 @@ def test_array_backend_on_strict_arrays(system, dtype):
     """No operation of the array backend converts to NumPy or meets a NumPy array: what CuPy would refuse is refused here."""
     plain = next(operators(system, 2, dtype, kernels=("array",)))
     law = plain.tables.law
-    boundary = {g.name: g.jump for g in plain.tables.groups}
+    boundary = {g.name: g.jump for g in plain.tables.faces.groups}
     assert boundary
     strict = plain.on(ArrayBackend(StrictNamespace(), dtype, "strict"))
     host = random_state(plain, 1).astype(dtype)

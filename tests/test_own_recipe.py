@@ -29,7 +29,7 @@ class Viscous(WeakForm):
     def gradients_of(self, q):
         """G = D q + L (q* - q) n, (variable and axis, node, element)."""
         V, d = len(q), self.tables.dim
-        D = self.matrix("D", np.concatenate(self.tables.differentiation))
+        D = self.matrix("D", np.concatenate(self.tables.basis.differentiation))
         chain = Pointwise(lambda q, g: [dot(q[v * d:], g[i::d], d) for v in range(V) for i in range(d)],
                           {"q": V * d, "g": d * d}, "chain rule")
         jump = Pointwise(lambda l, r, n, s: [factor * (b - a) / 2 * k for factor in s for a, b in zip(l, r) for k in n],
@@ -44,7 +44,7 @@ class Viscous(WeakForm):
             found = apply(jump, l=gather(values, left.nodes), r=gather(values, right.nodes), n=left.normals,
                           s=[left.scale, right.scale])
             parts += [(left.slots, found[:count], "set"), (right.slots, found[count:], "set")]
-        return put(self.trace, (count, self.tables.face_nodes.size), self.all, parts)
+        return put(self.trace, (count, self.tables.basis.face_nodes.size), self.all, parts)
 
 
 def dot(a, b, count):

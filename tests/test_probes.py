@@ -145,9 +145,9 @@ def test_integrals_are_exact(dim, kernels, dtype):
     values, _ = recorded(VolumeIntegral(squared, degree=8), op, 0.4)
     assert list(values) == ["squared"]
     r, w = dg.reference.quadrature(dim, 10)
-    x = np.array([op.tables.origin[d] + r @ op.tables.tangents[:, d] for d in range(dim)])
+    x = np.array([op.tables.geometry.origin[d] + r @ op.tables.geometry.tangents[:, d] for d in range(dim)])
     density = eps * field(0, x, 0.4) ** 2 * x[0] + 0.4
-    close(op, values["squared"], w @ density @ (op.tables.mesh.measures / op.tables.cell.volume))
+    close(op, values["squared"], w @ density @ (op.tables.mesh.measures / op.tables.basis.cell.volume))
     values, _ = recorded(VolumeIntegral(), op, 0.4)
     assert list(values) == [*law.variables, "energy"]
     close(op, list(values.values()), list(totals(op, op.host(state(op, 0.4))).values()))
@@ -162,11 +162,11 @@ def test_the_default_of_a_boundary_integral_is_the_flux_out(dim):
     # Gauss: p changes by the integral of div v, and each v by that of dp/dx; here on the reference quadrature.
     t = op.tables
     r, w = dg.reference.quadrature(dim, 8)
-    matrix = t.cell.interpolation(r)
-    q, jacobian = op.project(lambda x: tuple(field(v, x) for v in range(dim + 1))), t.mesh.measures / t.cell.volume
+    matrix = t.basis.cell.interpolation(r)
+    q, jacobian = op.project(lambda x: tuple(field(v, x) for v in range(dim + 1))), t.mesh.measures / t.basis.cell.volume
 
     def derivative(u, axis):
-        return sum(t.gradients[k, axis] * (t.differentiation[k] @ u) for k in range(dim))
+        return sum(t.geometry.gradients[k, axis] * (t.basis.differentiation[k] @ u) for k in range(dim))
 
     def integral(u):
         return w @ (matrix @ u) @ jacobian
@@ -185,7 +185,7 @@ def test_extrema(dim, kernels, dtype):
     q[0] = 100.0
     recording.sample(op.state(q), 0.0, 0)
     values = {name: value[0] for name, value in recording.rows()[1].items()}
-    name, x = op.tables.law.variables[1], op.tables.coordinates()
+    name, x = op.tables.law.variables[1], op.tables.geometry.coordinates()
     for short, extremum, where in (("min", -2.5, x[:, 0, 3]), ("max", 7.0, x[:, 2, 1])):
         assert values.pop(f"{name}_{short}") == extremum
         np.testing.assert_allclose([values.pop(f"{name}_{short}_{axis}") for axis in "xyz"[:dim]], where, atol=1e-15)

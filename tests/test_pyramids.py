@@ -9,9 +9,12 @@ import dgarray as dg
 from dgarray import backends
 from dgarray.analysis.totals import totals_of_arrays, totals_of_state
 from dgarray.mesh import MeshError
-from dgarray.methods.dg.curved_tables import CurvedTables
+from dgarray.methods.dg.basis import at_nodes, in_weighted_modes, modal_basis
+from dgarray.methods.dg.curved_geometry import CurvedGeometry, degree_for
+from dgarray.methods.dg.physics import Physics
 from dgarray.methods.dg.sets import bent
-from dgarray.methods.dg.tables import NodalTables
+from dgarray.methods.dg.tables import Tables
+from dgarray.methods.problem import Problem
 from dgarray.physics.fluxes import upwind
 from dgarray.spaces import MixedFacesSpace
 from dgarray.stepping import STEPPERS
@@ -106,14 +109,14 @@ def test_energy_falls_over_many_default_steps(kind, name, order):
 @pytest.mark.parametrize("order", [1, 3])
 def test_projected_derivatives_are_the_weak_form(order):
     """On affine pyramids the strong form with dense matrices is the weak form by quadrature, to rounding."""
-    mesh, found = box("affine", 2), []
+    mesh, method = box("affine", 2), dg.NodalDG(order)
     assert not bent(mesh).any() and bent(box("straight", 2)).all()
-    q = None
-    for tables in (NodalTables, CurvedTables):
-        given = tables(mesh, order, dg.Acoustics(3), {}, upwind, None)
-        method = dg.NodalDG(order)
-        operations = backends.get("numpy", "array", "float64").operations(method.operations(given), given)
-        q = np.random.default_rng(0).standard_normal((4, len(given.cell.nodes), mesh.cell_count)) if q is None else q
+    problem = Problem(mesh, dg.Acoustics(3), {})
+    basis = in_weighted_modes(at_nodes(modal_basis(mesh.cell_shape, order, degree_for(mesh, order, None))))
+    physics = Physics(problem.law, upwind, None, problem.numbers, weak=True, collocated=True)
+    q, found = np.random.default_rng(0).standard_normal((4, basis.rows, mesh.cell_count)), []
+    for tables in (method.tables(problem), Tables(mesh, {}, physics, basis, CurvedGeometry(mesh, basis))):
+        operations = backends.get("numpy", "array", "float64").operations(method.operations(tables), tables)
         found.append(operations.rhs(q, 0.0))
     np.testing.assert_allclose(*found, atol=1e-10 * np.abs(found[0]).max())
 

@@ -33,7 +33,7 @@ def test_fused_cost_of_acoustics_counted_by_hand():
     t = tables(rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, 2)
     operation, = cost(t, "fused", "float64")
     V, N, faces, low, d = 3, 6, 9, 3, 2
-    f = t.functions
+    f = t.physics.functions
     products = V * 2 * (low * (N + d * N) + N * faces)              # [D_1 .. D_d] in two factors, and the lift
     # LSRK: k = A k + w r takes 3 operations (1 in the first stage), q + B k takes 2; the sum of volume and lift 1.
     update = V * N * (5 * 6 - 2) / 5
@@ -50,8 +50,8 @@ def test_modal_cost_counted_by_hand():
     by_edges, t = (ModalDG(1, surface=surface).discretise(
         rectangle(cells=(2, 2), periodic=True), Acoustics(2), None, backends.get("numpy", "array")).tables
         for surface in ("edges", "elements"))
-    V, N, points, faces, f = 3, 3, 3, 6, t.functions
-    entries = [np.count_nonzero(each) for each in (t.interpolate, t.trace, t.lift, *t.differentiation)]
+    V, N, points, faces, f = 3, 3, 3, 6, t.physics.functions
+    entries = [np.count_nonzero(each) for each in (t.basis.interpolate, t.basis.trace, t.basis.lift, *t.basis.differentiation)]
     assert entries[3:] == [0, 0] or sum(entries[3:]) < 2 * N * points          # the first mode is constant
     products, update = V * 2 * sum(entries), V * N * (5 * 6 - 2) / 5
     operation, = cost(t, "fused", "float64")
@@ -77,8 +77,8 @@ def test_array_kernels_cost_more_bytes_and_visit_each_face_once():
     assert list(parts) == ["F.n - F* at default", "F.n - F*", "F(q).grad r to update"]
     assert sum(o.bytes for o in parts.values()) > cost(t, "fused")[0].bytes
     interior = (t.mesh.neighbour_face >= 0).sum() / 2
-    boundary = sum(len(g.faces) * g.jump.graph.flops for g in t.groups)
-    assert parts["F.n - F*"].flops == pytest.approx(10 * interior * t.functions.pair.graph.flops / t.elements)
+    boundary = sum(len(g.faces) * g.jump.graph.flops for g in t.faces.groups)
+    assert parts["F.n - F*"].flops == pytest.approx(10 * interior * t.physics.functions.pair.graph.flops / t.elements)
     assert parts["F.n - F* at default"].flops == pytest.approx(10 * boundary / t.elements)
 
 
@@ -89,7 +89,7 @@ def test_parameters_sources_and_steppers_are_counted():
     assert lossy.flops > plain.flops
     assert lossy.bytes == pytest.approx(plain.bytes + 8 * (1 + 4))          # inside, and on every side of a face
     t = tables(mesh, Acoustics(3), wall, 2)
-    state = 8 * t.variables * len(t.nodes)
+    state = 8 * t.variables * len(t.basis.cell.nodes)
     # Arrays of the state's size moved in a step beside the state read in every stage: see the tables in stepping.py.
     assert [round(len(s.stages) * (cost(t, "fused", "float64", s)[0].bytes - cost(t, "fused", "float64", LSRK54)[0].bytes
                                    + state * 13 / 5) / state, 9) for s in (LSRK54, RK4, SSP33)] == [13, 9, 5]

@@ -74,7 +74,7 @@ def test_the_step_where_shocks_stand_inside_elements(test, order, cells):
     factor, _ = stability_limit(law, order, sim.stepper)
     for time in range(len(ds.time)):
         q = np.stack([ds[name][time].values.T for name in law.variables])
-        step = operator.max_dt(operator.state(np.linalg.solve(operator.tables.reference.nodal, q)), 0.0, sim.stepper)
+        step = operator.max_dt(operator.state(np.linalg.solve(operator.tables.basis.reference.nodal, q)), 0.0, sim.stepper)
         sample = ds.dg.sample(x, time=time)
         fastest = law.wave_speed([sample[name].values for name in law.variables], (1.0,)).max()
         assert step <= 1.06 * factor / (4 * cells * fastest)          # a rate of 2 s / h for each face

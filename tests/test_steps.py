@@ -11,6 +11,7 @@ from dgarray.backends.cpu.dg import fused as nodal
 from dgarray.backends.cpu.threaded_loops import Loop, loop_text, run_loops
 from dgarray.backends.workers import Workers
 from dgarray.methods.dg.operator import DGOperator
+from dgarray.methods.dg.step_limits import limit
 from dgarray.run.time_loop import TimeLoop
 from dgarray.support.cached_modules import write_module
 
@@ -59,7 +60,7 @@ def test_a_step_checks_the_new_state(name):
         assert operator.operations.tiles > 2 * operator.operations.piece
         states, k = arrays(operator, stepper, q)
         for number in range(3):
-            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, operator.tables.limit(stepper)[1])
+            states, seen = operator.operations.step(stepper, states, k, number * dt, dt, limit(operator.tables, stepper)[1])
         results.append((operator.host(states[0]), seen))
     states, k = arrays(operator, stepper, q)
     for number in range(3):

@@ -7,7 +7,7 @@ from tensor_problems import laws, run
 import dgarray as dg
 from dgarray import backends, cases
 from dgarray.mesh import from_arrays
-from dgarray.methods.dg.tensor_tables import are_affine
+from dgarray.methods.dg.tensor_geometry import are_affine
 from dgarray.output.pictures.triangles import outlines
 from dgarray.reference import NAMED_SHAPES
 from dgarray.reference.tensor import tensor_cell
@@ -93,7 +93,7 @@ def test_conserved(dim, order, nodes):
 def test_initial_states_of_the_order_are_exact(nodes, start):
     mesh = mesh_of(2, warped=False)
     operator = dg.TensorDG(3, nodes, start).discretise(mesh, dg.Advection((1.0, 0.0)), dg.outflow, backends.get("numpy"))
-    x = operator.tables.positions(operator.tables.nodes)
+    x = operator.tables.geometry.positions(operator.tables.basis.cell.nodes)
     assert np.allclose(operator.project(lambda x: (x[0] ** 3 * x[1] ** 2,))[0], x[0] ** 3 * x[1] ** 2, rtol=0, atol=1e-13)
 
 
@@ -226,7 +226,7 @@ def test_admissible_states_may_depend_on_x(warped):
     for kernels in ("fused", "array"):
         operator = dg.Simulation(mesh_of(2, 6, warped, periodic=True), Bounded((1.0, 0.5)), dg.TensorDG(2),
                                  initial=lambda x: (x[0],), backend="numpy", kernels=kernels).operator
-        x = operator.tables.coordinates()[0]
+        x = operator.tables.geometry.coordinates()[0]
         good = [operator.check(operator.state((x + 1 + gap)[None]), 0.0).admissible for gap in (-1e-6, 1e-6)]
         assert good == [True, False]
 

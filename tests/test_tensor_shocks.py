@@ -57,8 +57,8 @@ def limited(operator, q):
 def integrals(operator, q):
     """Sums over nodes with the Jacobian of each variable, and of their sizes."""
     tables = operator.tables
-    J = tables.mesh.measures[None] / 2 ** tables.dim if tables.affine else tables.jacobian
-    weighted = q * (tables.cell.weights[:, None] * J)
+    J = tables.mesh.measures[None] / 2 ** tables.dim if tables.geometry.affine else tables.geometry.jacobian
+    weighted = q * (tables.basis.cell.weights[:, None] * J)
     return weighted.sum(axis=1), np.abs(weighted).sum(axis=1)
 
 
@@ -77,8 +77,8 @@ def test_density_and_pressure_become_positive_and_means_stay(name, dim, order, n
         operator = operator_of(method, law, mesh, kernels, dtype)
         q = rough(law, operator.shape, dtype)
         found = limited(operator, q)
-        cell = operator.tables.cell
-        points = np.concatenate([found, cell.interpolation(operator.tables.face_points).astype(dtype) @ found], axis=1)
+        cell = operator.tables.basis.cell
+        points = np.concatenate([found, cell.interpolation(operator.tables.basis.face_points).astype(dtype) @ found], axis=1)
         assert points[0].min() > 0 and law.pressure(tuple(points)).min() > 0
         (before, size), (after, _) = integrals(operator, q), integrals(operator, found)
         assert np.abs(after - before).max() < most * size.max()
@@ -201,7 +201,7 @@ def test_finite_volumes_conserve_and_a_uniform_state_stays(name, dim, order, war
     assert np.all(np.abs(total.sum(axis=1)) < 1e-13 * size.sum(axis=1))
     uniform = np.broadcast_to(q[:, :1, :1], q.shape).copy()
     half, _ = shocked(name, dim, order, mesh_of(dim, 3, warped), flux=flux)
-    half.tables.functions.beside = Pointwise(lambda own, around: (0.5,), {"own": 1, "around": 2 * dim}, "share")
+    half.tables.physics.functions.beside = Pointwise(lambda own, around: (0.5,), {"own": 1, "around": 2 * dim}, "share")
     assert half.operations.shares(uniform).min() == 0.5
     assert np.abs(tendency(half, uniform)).max() < 1e-11 * np.abs(r).max()
 
@@ -242,7 +242,7 @@ def test_the_sensor(order):
     """No share in smooth fields, the largest where they jump, at least half of it beside."""
     mesh, law = mesh_of(2, 12), dg.Euler(2)
     operator = operator_of(capturing(order), law, mesh)
-    x = operator.tables.coordinates()
+    x = operator.tables.geometry.coordinates()
     smooth = 1 + 0.1 * np.sin(2 * np.pi * x[0]) * np.cos(2 * np.pi * x[1])
     assert order == 1 or not operator.operations.shares(np.array(state(law, smooth, smooth ** 1.4))).any()
     assert not operator.operations.shares(np.array(state(law, 0 * x[0] + 1.1, 0.9))).any()
@@ -275,7 +275,7 @@ def test_the_share_spreads_to_elements_of_another_size():
     mesh, law = dg.rectangle(cells=3, shape="quadrilateral", periodic=True), dg.Euler(2)
     mesh = mesh.with_regions({"middle": lambda x: np.hypot(x[0] - 0.5, x[1] - 0.5) < 0.1}).refined("middle")
     array, fused = (operator_of(capturing(2), law, mesh, each) for each in ("array", "fused"))
-    large, small, x = mesh.hanging.large[0, 0], mesh.hanging.small[0, :, 0], array.tables.coordinates()
+    large, small, x = mesh.hanging.large[0, 0], mesh.hanging.small[0, :, 0], array.tables.geometry.coordinates()
     for jumps, others in ((small[0], [large]), (large, small)):
         steep = np.where(np.arange(x.shape[2]) == jumps, np.where(x[0] > np.median(x[0][:, jumps]), 8.0, 1.0), 1.0)
         q = np.array(state(law, steep, steep))
@@ -317,7 +317,7 @@ def tube(order, cells, warped, share=0.5):
                                                              "top": dg.wall},
                         initial=lambda x: exact(x, 0.0), flux=dg.rusanov, backend="numpy", stepper="ssp33", threads=2)
     rho = sim.run(0.2)["rho"].values[-1].T
-    error, _ = integrals(sim.operator, np.abs(rho - exact(tuple(sim.operator.tables.coordinates()), 0.2)[0])[None])
+    error, _ = integrals(sim.operator, np.abs(rho - exact(tuple(sim.operator.tables.geometry.coordinates()), 0.2)[0])[None])
     assert rho.min() > 0.1 and rho.max() < 1.01
     return error.sum() / 0.1
 

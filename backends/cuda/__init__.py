@@ -39,17 +39,17 @@ class CudaBackend(ArrayBackend):
         return "two-kernel" if varies else "monolithic"          # there are no kernels for coefficients that vary
 
     def kind(self, recipe, tables):
-        if recipe in (SetOperations, TensorOperations) and (tables.media.names or tables.variables > tables.moving):
+        if recipe in (SetOperations, TensorOperations) and (tables.media.names or tables.variables > tables.physics.moving):
             return recipe          # kernels take one value of a parameter per element, and variables that have fluxes
         if recipe in (SetOperations, TensorOperations) and (
-                tables.join_faces or isinstance(tables.limits, LinearLimiterTables)):
+                tables.faces.at_joins or isinstance(tables.limits, LinearLimiterTables)):
             return recipe          # none of the flux that mortars give, and none for the limiter of elements of any shape
         if recipe is TensorOperations:
-            return recipe if tables.limits is not None or tables.volume_flux is not None else TensorCuda
+            return recipe if tables.limits is not None or tables.physics.volume_flux is not None else TensorCuda
         if recipe is Sweeps and tables.share is not None:
             return recipe          # none of rows of other parts of a grid
         if recipe is SetOperations:
-            return ModalCuda if tables.weak else NodalCuda
+            return ModalCuda if tables.physics.weak else NodalCuda
         return {HalfSteps: HermiteCuda, Sweeps: SweepsCuda}.get(recipe, recipe)
 
     def operations(self, recipe, tables, variant=None):

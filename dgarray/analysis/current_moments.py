@@ -54,13 +54,13 @@ def shares_of(profile, operator, arrays):
     found = []
     for _, zone, part, own in operator.in_zones(arrays):
         space, total = zone.space, 0.0
-        at_nodes = not (space.structured or zone.tables.weak)
+        at_nodes = not (space.structured or zone.tables.physics.weak)
         if at_nodes:
             q = np.zeros((1, *zone.nodal(part).shape[1:]))
             q[0] = profile(cell_maps.positions(space.mesh, space.cell.nodes))
         for each in of_places(space.parts(extra=0), own):
             values = each.values(q)[0] if at_nodes else profile(each.x)
             total += float(each.integrate(np.broadcast_to(values, each.shape)))
-        found.append({"share": total, "curved": total if not space.structured and zone.tables.curved else 0.0})
+        found.append({"share": total, "curved": total if not space.structured and zone.tables.geometry.curved else 0.0})
     found = operator.summed(summed(found))
     return found["share"], found["curved"]

@@ -23,8 +23,9 @@ from ..mesh.generate import SIDES
 from ..mesh.mesh import build
 from ..methods.check import norm_over_faces
 from ..methods.dg import stability
-from ..methods.dg.nodal import NodalTables
+from ..methods.dg.nodal import NodalDG
 from ..methods.dg.spectrum import hessenberg, largest_step
+from ..methods.problem import Problem
 from ..physics.fluxes import upwind
 from ..physics.laws import Acoustics, Advection, Maxwell
 from ..reference.simplex import FACES
@@ -102,11 +103,11 @@ class Bloch:
     """The operator dq/dt = A(k) q of a linear law with constant coefficients on one periodic cell."""
 
     def __init__(self, mesh, law, order, flux=upwind):
-        self.tables = t = NodalTables(mesh, order, law, {}, flux, None)
-        self.shape = (t.variables, len(t.nodes), t.elements)
+        self.tables = t = NodalDG(order).tables(Problem(mesh, law, {}, flux))
+        self.shape = (t.variables, len(t.basis.cell.nodes), t.elements)
         self.size = int(np.prod(self.shape))
-        self.D = np.concatenate(t.differentiation, axis=1)
-        self.fluxes = np.array([t.functions.volume(q=q, g=tuple(t.gradients.reshape(-1, t.elements)))
+        self.D = np.concatenate(t.basis.differentiation, axis=1)
+        self.fluxes = np.array([t.physics.functions.volume(q=q, g=tuple(t.geometry.gradients.reshape(-1, t.elements)))
                                 for q in self.units(t.elements)]).reshape(t.variables, t.dim, t.variables, t.elements)
         self.jumps = self.face_jumps()
 
@@ -117,13 +118,14 @@ class Bloch:
     def face_jumps(self):
         """The face fluxes as entries of a sparse matrix: (slot, node number, value, translation of the neighbour)."""
         t, (variables, nodes, elements) = self.tables, self.shape
-        [faces] = t.face_lists().pairs
+        [faces] = t.faces.lists().pairs
         (left, right), sides = faces.cells, faces.sides
         centre = [t.mesh.face_centres(np.column_stack(rows)) for rows in zip((left, right), sides)]
-        given = {"n": tuple(t.normals[sides[0], :, left].T), "s": (t.scale[sides[0], left], t.scale[sides[1], right])}
-        zero, slots, parts = (np.zeros(len(left)),) * variables, t.lift.shape[1] * elements, []
+        given = {"n": tuple(t.geometry.normals[sides[0], :, left].T),
+                 "s": (t.geometry.scale[sides[0], left], t.geometry.scale[sides[1], right])}
+        zero, slots, parts = (np.zeros(len(left)),) * variables, t.basis.lift.shape[1] * elements, []
         for (w, unit), source in product(enumerate(self.units(len(left))), (0, 1)):
-            out = t.functions.pair(l=unit if source == 0 else zero, r=unit if source == 1 else zero, **given)
+            out = t.physics.functions.pair(l=unit if source == 0 else zero, r=unit if source == 1 else zero, **given)
             for target, v in product((0, 1), range(variables)):
                 rows = v * slots + faces.slots[target]
                 value = np.broadcast_to(out[target * variables + v], rows.shape)
@@ -140,11 +142,11 @@ class Bloch:
         rows, columns, values, shift = self.jumps
         values = values * np.exp(1j * (shift @ k))
         values = values if np.abs(values.imag).max() > 1e-9 * np.abs(values).max() else values.real.copy()
-        gather = sp.coo_matrix((values, (rows, columns)), (variables * t.lift.shape[1] * elements, self.size)).tocsr()
+        gather = sp.coo_matrix((values, (rows, columns)), (variables * t.basis.lift.shape[1] * elements, self.size)).tocsr()
 
         def apply(q):
             flux = np.einsum("wkve,wne->vkne", self.fluxes, q.reshape(self.shape)).reshape(variables, -1, elements)
-            return (times(t.lift, (gather @ q).reshape(variables, -1, elements)) - times(self.D, flux)).ravel()
+            return (times(t.basis.lift, (gather @ q).reshape(variables, -1, elements)) - times(self.D, flux)).ravel()
         return apply, values.dtype
 
     def spectrum(self, k):
@@ -184,9 +186,9 @@ def measure(mesh, law, order, wave_numbers):
     bloch = Bloch(mesh, law, order)
     t = bloch.tables
     spectra = [bloch.spectrum(k) for k in wave_numbers]
-    speed = [np.broadcast_to(t.functions.wave_speed(n=tuple(n))[0], t.elements) for n in t.normals]
+    speed = [np.broadcast_to(t.physics.functions.wave_speed(n=tuple(n))[0], t.elements) for n in t.geometry.normals]
     steps = {name: min(largest_step(s, stepper) for s in spectra) for name, stepper in STEPPERS.items()}
-    return SimpleNamespace(steps=steps, contributions=np.array(speed) * t.scale)
+    return SimpleNamespace(steps=steps, contributions=np.array(speed) * t.geometry.scale)
 
 
 def samples(family, dim, order, shape=None):

@@ -10,7 +10,6 @@ import numpy as np
 from ..backends.cpu.dg.piece_borders import between_pieces
 from ..methods.dg.set_operations import form_of
 from ..methods.dg.stage_program import kind_of, stage
-from ..methods.dg.tensor_tables import TensorTables
 from ..program.costs import INDEX, Cost, costs, divided, means, passes_of
 from ..stepping import LSRK54
 from .roofline_finite_volume import grid_counts
@@ -34,7 +33,7 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
     """Cost per element of one evaluation of the right-hand side and its Runge-Kutta stage: a list of `Cost`, means over stages.
 
     Of Hermite's method it is the cost per node of a half-step, of finite volumes that per cell of a step or a stage.
-    tables    `NodalTables`, `TensorTables`, `QuadratureTables`, `HermiteTables` or `GridTables`, or those of several sets
+    tables    `Tables` of DG, `HermiteTables` or `GridTables`, or those of several sets
     kernels   "fused" or "array"
     dtype     of the run
     stepper   a class of `dgarray.stepping`
@@ -66,7 +65,7 @@ def cost(tables, kernels="fused", dtype="float64", stepper=LSRK54, backend="nump
         found = means(programs, lambda program: costs(
             program, divided(program, division), real, index, positions(sets)))
         if on_cpu:
-            more = sum(at_borders(each, dtype, stepper) for each in sets.values() if isinstance(each, TensorTables))
+            more = sum(at_borders(each, dtype, stepper) for each in sets.values() if each.basis.diagonal)
             found[0] = found[0]._replace(bytes=found[0].bytes + more)
     if len(sets) > 1:
         found = [Cost("stage", sum(each.flops for each in found), sum(each.bytes for each in found))]
@@ -83,15 +82,15 @@ def programs_of(program, stepper):
 def positions(sets):
     """{name of a constant: numbers that a kernel reads of an element in its place}: x = origin + sum_k r_k tangents_k, where
     elements are affine."""
-    return {f"{name}: {x}" if name else x: each.dim + each.dim ** 2 for name, each in sets.items() if "origin" in each.shapes
+    return {f"{name}: {x}" if name else x: each.dim + each.dim ** 2 for name, each in sets.items() if each.geometry.affine
             for x in ("x", "x at faces", "x of quadrature")}
 
 
 def division_of(tables, variant):
     """How the kernels of a GPU divide a stage, those of `NodalCuda.parts`, `ModalCuda.parts` or `TensorCuda.parts`."""
-    if isinstance(tables, TensorTables):
+    if tables.basis.diagonal:
         return [TRACE, STAGE]
-    if tables.trace is not None:
+    if tables.basis.trace is not None:
         return [TRACE, FLUXES, STAGE]
     if variant and variant.product == "cublas":
         return CUBLAS
@@ -103,9 +102,10 @@ def at_borders(tables, dtype, stepper):
     pieces, lists of where these go, and tiles that are read a second time, in the first stage or behind a limiter."""
     again, sides, lists, cached = between_pieces(tables, dtype)
     size = tables.variables * np.dtype(dtype).itemsize
-    state, at_face = size * tables.rows, size * tables.face_nodes.shape[1]
+    (faces, points), state = tables.basis.face_nodes.shape, size * tables.rows
+    at_face = size * points
     again /= 1 if tables.limits else len(stepper.stages)
-    return tables.elements * (state * again + 2 * sides * at_face + lists + (state + 2 * tables.sides * at_face) * (not cached))
+    return tables.elements * (state * again + 2 * sides * at_face + lists + (state + 2 * faces * at_face) * (not cached))
 
 
 def variant_of(operator):

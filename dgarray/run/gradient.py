@@ -193,8 +193,8 @@ class Derivatives:
         operator, parts = self.sim.operator, {}
         for prefix, (name, each, _) in sets.items():
             parts[name] = found[prefix]
-            if each.tables.modal:          # by the values at the nodes, N of modes
-                matrix = np.linalg.pinv(each.tables.reference.nodal)
+            if each.tables.basis.modal:          # by the values at the nodes, N of modes
+                matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
                 parts[name] = matrix @ (matrix.T @ found[prefix])
         # By the state itself.
         self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in sets.items()})

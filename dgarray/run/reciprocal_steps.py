@@ -117,7 +117,7 @@ def reciprocal_steps(operator, parameters):
     """The `ReciprocalSteps` of an operator, or None where dq/dt is not linear in q, its coefficients depend on time, or
     A^T W = W P A P does not hold."""
     tables = {name: each.tables for name, each in operator.operators.items()}
-    P = signs(next(iter(tables.values())).functions.along) if all(map(has_weights, tables.values())) else None
+    P = signs(next(iter(tables.values())).physics.functions.along) if all(map(has_weights, tables.values())) else None
     inside = conditions_inside(operator.mesh, operator.problem.boundary)
     if P is None or inside or not all(map(is_linear, functions_of(operator))):
         return None
@@ -129,8 +129,8 @@ def reciprocal_steps(operator, parameters):
 def functions_of(operator):
     """The pointwise functions of dq/dt."""
     every = [each.tables for each in operator.operators.values()]
-    found = [each for tables in every for name, each in vars(tables.functions).items() if name not in LOOKED_AT]
-    return found + [group.jump for tables in every for group in tables.groups if group.jump is not None]
+    found = [each for tables in every for name, each in vars(tables.physics.functions).items() if name not in LOOKED_AT]
+    return found + [group.jump for tables in every for group in tables.faces.groups if group.jump is not None]
 
 
 def is_linear(function):
@@ -149,7 +149,7 @@ def is_reciprocal(operator, weights, P):
 
     operator   by array expressions in float64"""
     random, start = np.random.default_rng(0), operator.by_set(operator.rhs(operator.zeros(), 0.0))
-    groups = {name: each.tables.groups for name, each in operator.operators.items()}
+    groups = {name: each.tables.faces.groups for name, each in operator.operators.items()}
     places = [{name: each[i].faces[:, 0] for name, each in groups.items() if i < len(each)}
               for i in range(max(map(len, groups.values())))]
 

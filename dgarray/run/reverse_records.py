@@ -91,7 +91,7 @@ class Sight:
         for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
             self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
             matrix = operator.to_highest[name]
-            nodal = each.tables.reference.nodal if each.tables.modal else np.eye(each.shape[1])
+            nodal = each.tables.basis.reference.nodal if each.tables.basis.modal else np.eye(each.shape[1])
             self.parts.append((prefix, name, each, matrix @ nodal, nodal))
 
     def __getattr__(self, name):
@@ -118,7 +118,7 @@ class Sight:
         for i, (_, name, each, matrix, _) in enumerate(self.parts):
             inside = self.set_of[elements] == i
             q = 0.0 if parts is None else matrix @ each.operations.take(
-                parts[name], self.number[elements[inside]])[:each.tables.moving].astype(float)
+                parts[name], self.number[elements[inside]])[:each.tables.physics.moving].astype(float)
             values[:, :len(matrix), inside] = q
         self.looked.append((elements, Tracked(values)))
         return self.looked[-1][1]

@@ -8,14 +8,14 @@ from .boundary_source import BoundarySource
 class BoundaryFaces:
     """The faces of a problem whose flux comes from a boundary condition or a join.
 
-    groups     `dgarray.methods.dg.tables.Group`s in the order of the faces here; that of the join comes first
+    groups     `dgarray.methods.dg.set_faces.Group`s in the order of the faces here; that of the join comes first
     faces      (face, 2) rows (element, local face)
     outside    of each face the number of its group, and where its numbers begin in `numbers`, or at a join its number there
     table      of each group the address of its condition and that of its constants, 0 at a join
     numbers    of each face [point, number], see `BoundarySource`"""
 
     def __init__(self, tables, dtype):
-        self.groups = sorted(tables.groups, key=lambda group: group.jump is not None)
+        self.groups = sorted(tables.faces.groups, key=lambda group: group.jump is not None)
         self.faces = np.concatenate([np.zeros((0, 2), int), *(group.faces for group in self.groups)])
         self.sources = [None if group.jump is None else BoundarySource(tables, group, dtype) for group in self.groups]
         self.constants = [np.array([0.0, *(source.numbers if source else ())], dtype)[1:] for source in self.sources]
@@ -44,7 +44,7 @@ def numbers_of(tables, group, source):
         return np.zeros(0)
     (cells, sides), d, nodes = group.faces.T, tables.dim, group.nodes
     numbers = np.empty((len(cells), len(nodes), source.per_point))
-    normals, scale = tables.at_sides(sides, cells, nodes)
+    normals, scale = tables.geometry.at_sides(sides, cells, nodes)
     numbers[..., :d] = np.broadcast_to(normals.reshape(d, -1, len(cells)), (d, *nodes.shape)).transpose(2, 1, 0)
     numbers[..., d] = np.broadcast_to(scale, nodes.shape).T
     if source.needs_x:
@@ -59,8 +59,8 @@ def numbers_of(tables, group, source):
 
 def positions(tables, cells, sides):
     """x at the points of faces, (dim, face point, face)."""
-    x = np.empty((tables.dim, tables.face_nodes.shape[1], len(cells)))
+    x = np.empty((tables.dim, tables.basis.face_nodes.shape[1], len(cells)))
     for side in np.unique(sides):
         some = sides == side
-        x[:, :, some] = tables.positions(tables.face_points[tables.face_nodes[side]], cells[some])
+        x[:, :, some] = tables.geometry.positions(tables.basis.face_points[tables.basis.face_nodes[side]], cells[some])
     return x

@@ -7,7 +7,7 @@ from .kernel_source import KernelSource, Lane, indented
 
 
 class BoundarySource(KernelSource):
-    """Kernel text of the condition of a `dgarray.methods.dg.tables.Group`; w is the array that the fluxes go to.
+    """Kernel text of the condition of a `dgarray.methods.dg.set_faces.Group`; w is the array that the fluxes go to.
 
     per_point   numbers of each face point: normal, scale, position where the condition needs it, the law's parameters that
                 vary, what the condition knows of the face"""
@@ -15,7 +15,7 @@ class BoundarySource(KernelSource):
     def __init__(self, tables, group, dtype):
         super().__init__(tables.law, dtype, tables.variables)
         self.function, self.d, self.needs_x = group.jump, tables.dim, group.jump.depends_on("x")
-        self.P, self.of_faces = list(tables.varying), list(group.values)
+        self.P, self.of_faces = list(tables.physics.varying), list(group.values)
         self.per_point = self.d + 1 + self.d * self.needs_x + len(self.P) + len(self.of_faces)
         self.set_rows({}, [self.function])
 

@@ -5,14 +5,14 @@ from .stage_source import StageSource
 
 
 class CurvedSource(StageSource):
-    """Text of the stage on curved elements, from `dgarray.methods.dg.curved_tables`.
+    """Text of the stage on curved elements, from `dgarray.methods.dg.curved_geometry`.
 
     G   normals and scales of the faces for wave rates;  then, of one point: J a^k, normal, J_face
     W   dq/dt times 1 / J at the points of the volume, on pyramids also that at the unknowns"""
 
     def __init__(self, tables, dtype):
         super().__init__(tables, dtype)
-        self.rate_rows, self.at_one_point = 0, tables.sides * (tables.dim + 1)
+        self.rate_rows, self.at_one_point = 0, self.F * (self.d + 1)
 
     def row_counts(self):
         d = self.d
@@ -36,7 +36,7 @@ class CurvedSource(StageSource):
     def positions(self, function, step, table="POINTS"):
         if not function.depends_on("x"):
             return []
-        name, count = ("at_points", self.B) if table == "POINTS" else ("at_face_points", self.F * self.M)
+        name, count = ("x", self.B) if table == "POINTS" else ("face_x", self.F * self.M)
         return self.copies(name, step, count, self.d, "X", 0)
 
     def metrics_at(self, point, table="POINTS"):
@@ -55,8 +55,8 @@ class CurvedSource(StageSource):
 
     @property
     def at_apex(self):
-        """Whether elements are pyramids, see `dgarray.methods.dg.curved_tables`."""
-        return self.t.weighted_modes is not None
+        """Whether elements are pyramids, see `dgarray.methods.dg.curved_geometry`."""
+        return self.t.basis.weighted_modes is not None
 
     def products(self):
         modes = {"to_mass": (self.N, self.N)} if self.at_apex else {"to_mass": (self.B, self.N)}
@@ -64,15 +64,17 @@ class CurvedSource(StageSource):
 
     @property
     def mass_matrices(self):
-        t = self.t
-        return (t.weighted_modes[1], t.weighted_projection) if self.at_apex else (t.interpolate, t.projection)
+        basis = self.t.basis
+        if self.at_apex:
+            return basis.weighted_modes[1], basis.weighted_projection
+        return basis.interpolate, basis.projection
 
     def finished(self):
         """Lines that put the projection of (r / J + s) / C into the rows of dq/dt."""
         if not self.at_apex:
             return [*self.product_of_rows("to_mass", "mass_I", "R", "W"), *self.divided_at_points(),
                     *self.product_of_rows("from_mass", "mass_P", "W", "R")]
-        if self.t.kappa_is_one and not self.finishes:
+        if self.t.geometry.kappa_is_one and not self.finishes:
             return self.solved()
         return [*self.solved(), *self.product_of_rows("interpolate", "I", "R", "W"), *self.divided_at_points(),
                 *self.product_of_rows("from_mass", "mass_P", "W", "R"), *self.solved()]
@@ -104,7 +106,7 @@ class CurvedSource(StageSource):
                     *self.lanes([f"{self.lane('W', v * rows, step)} *= {factor}" for v in range(V)])]
         body = times("inverse")
         if self.finishes:
-            function, (source, stride) = self.t.functions.finish, self.values
+            function, (source, stride) = self.t.physics.functions.finish, self.values
             body += [*self.positions(function, "i"), *self.over_lanes(
                 function, [self.lane("W", v * rows, step) for v in range(V)], r=("W", 0, step, rows),
                 q=(source, 0, step, stride), m=self.parameters("volume", "i"), x=("X", 0, "", 1))]

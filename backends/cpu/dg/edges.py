@@ -55,7 +55,7 @@ class EdgesFused(NodalFused):
         (l, r), (a, b), rows = cells[:, own], sides[:, own], rows[:, :, own]
         at, self.halo = self.in_pieces(pieces, rows, np.stack([l, r])[:, None])
         self.left, self.right = (by_vector(side, lanes) for side in at)
-        values = [t.normals[a, :, l].T, t.scale[a, l][None], t.scale[b, r][None],
+        values = [t.geometry.normals[a, :, l].T, t.geometry.scale[a, l][None], t.geometry.scale[b, r][None],
                   *(v[cell][None] for cell in (l, r) for v in t.parameters.values())]
         if self.source.needs_x:
             values.append(self._positions(rows[0], l))
@@ -66,7 +66,7 @@ class EdgesFused(NodalFused):
     def _edges(self):
         """Every face once, the boundary's first: elements (2, face), sides (2, face), rows of `trace` (2, point, face), kinds
         (face,)."""
-        t, pairs = self.tables, self.tables.face_lists().pairs
+        t, pairs = self.tables, self.tables.faces.lists().pairs
         faces = [(g.faces.T, g.nodes) for g in self.boundary.groups]
         cells, sides = (np.concatenate([*(np.stack([f[i], f[i]]) for f, _ in faces), *(pair[i] for pair in pairs)], axis=1)
                         for i in (0, 1))
@@ -100,7 +100,7 @@ class EdgesFused(NodalFused):
     def _positions(self, rows, cells):
         """x at these rows of `trace` (point, face) of the elements (face,), (point * dim, face)."""
         t = self.tables
-        x = t.origin[:, cells] + np.einsum("pfk,kdf->pdf", t.face_points[rows], t.tangents[:, :, cells])
+        x = t.geometry.origin[:, cells] + np.einsum("pfk,kdf->pdf", t.basis.face_points[rows], t.geometry.tangents[:, :, cells])
         return x.reshape(-1, len(cells))
 
     @staticmethod
@@ -111,11 +111,12 @@ class EdgesFused(NodalFused):
     @staticmethod
     def serves(tables, dtype):
         """Whether these operations are the choice for a problem."""
-        return tables.weak and not tables.join_faces and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges"
+        return (tables.physics.weak and not tables.faces.at_joins
+                and surface_of(tables.surface, tables.dim, tables.order, dtype) == "edges")
 
     def _matrices(self):
-        t = self.tables
-        return -np.concatenate(t.differentiation, axis=1), t.lift, t.interpolate, t.trace
+        basis = self.tables.basis
+        return -np.concatenate(basis.differentiation, axis=1), basis.lift, basis.interpolate, basis.trace
 
     def others(self):
         return (self.edge_start, self.kinds, self.numbers, self.left, self.right, self.rows, self.boundary.outside,

@@ -112,7 +112,7 @@ def update(size, first, last, w, {scratch}, {states}, EL, {mass}, {metrics}, own
         update of this piece goes through."""
         d, P, M, V, L, asked = self.d, len(self.P), self.M, self.V, self.L, self.prefetch_at_edges(UPDATED)
         places = dict(n=("E", 0, "", 1), s=("E", d, "", 1), x=("E", d + 2 + 2 * P, f" + j*{d * L}", 1))
-        inside = self.over_lanes(self.t.functions.pair, [self.lane("C", i) for i in range(2 * V)], l=("QL", 0, "", 1),
+        inside = self.over_lanes(self.t.physics.functions.pair, [self.lane("C", i) for i in range(2 * V)], l=("QL", 0, "", 1),
                                  r=("QR", 0, "", 1), ml=self.of_side(0), mr=self.of_side(1), **places)
         return [f"prefetch(numbers, (edge + 2)*{self.E * L}, {self.cache_lines(self.E)})",
                 "if kinds[edge] > 0:", f"    for j in range({M}):", *indented(asked, 2),

@@ -57,7 +57,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         self.values = (np.stack(values) if values else np.ones((1, tables.elements))).astype(backend.dtype)
         self.tiled_values = self.tiled(np.concatenate([self.values, *self._inside()]), backend.dtype)
         self.mass_I, self.mass_P = (matmul.pack(a, backend.dtype) for a in self.source.mass_matrices)
-        flat = (getattr(tables, name).reshape(-1, tables.elements) for name in self.source.geometry_names)
+        flat = (getattr(tables.geometry, name).reshape(-1, tables.elements) for name in self.source.geometry_names)
         self.geometry = self.tiled(np.concatenate(list(flat)).astype(backend.dtype))
         self.connect()
         around = int(np.diff(self.halo[0]).max(initial=0))
@@ -90,20 +90,21 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
 
     def _matrices(self):
         """The factors of the products: R, [E L] or [-D L], and those that take unknowns to points and to face points."""
-        t, none = self.tables, np.zeros((1, 1))
-        if t.trace is not None:
-            return none, np.hstack([-np.concatenate(t.differentiation, axis=1), t.lift]), t.interpolate, t.trace
-        embed, reduced = t.cell.reduced_differentiation
+        basis, none = self.tables.basis, np.zeros((1, 1))
+        if basis.trace is not None:
+            columns = -np.concatenate(basis.differentiation, axis=1)
+            return none, np.hstack([columns, basis.lift]), basis.interpolate, basis.trace
+        embed, reduced = basis.cell.reduced_differentiation
         columns = np.zeros((len(embed), matmul.padded(embed.shape[1])))
         columns[:, :embed.shape[1]] = embed
-        return -np.concatenate(reduced, axis=1), np.hstack([columns, t.lift]), none, none
+        return -np.concatenate(reduced, axis=1), np.hstack([columns, basis.lift]), none, none
 
     def _inside(self):
         """The parameters that vary inside of elements, in the order of `TileSource.inside`: (point, element) of each."""
         media = self.tables.media
         for place in self.source.inside:
             values = (media.faces if place == "outside" else getattr(media, place)).values()
-            yield from (v.reshape(-1)[self.tables.exterior_nodes()] if place == "outside" else v for v in values)
+            yield from (v.reshape(-1)[self.tables.faces.exterior_nodes()] if place == "outside" else v for v in values)
 
     def _no_flux_beyond(self):
         """Take gradients and face scales off the lanes beyond the last element: nothing changes there. What kernels put into
@@ -112,12 +113,12 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         last = self.geometry.reshape(self.all_tiles, -1, self.lanes)[-1, :, beyond:]
         for name in {"gradients", "scale", "rate_scale", "subcells"}.intersection(self.source.first_of):
             first = self.source.first_of[name]
-            last[first:first + self.tables.rows_of(name)] = 0
+            last[first:first + self.tables.geometry.rows_of(name)] = 0
 
     def _exterior(self, rows=None):
         """Where each face node's outside value of variable 0 lies in the tiled state, or in other values of so many rows."""
         t = self.tables
-        node, element = np.divmod(self.own(t.exterior_nodes()), t.elements)
+        node, element = np.divmod(self.own(t.faces.exterior_nodes()), t.elements)
         tile, lane = np.divmod(element, self.lanes)
         size = t.variables * (rows or t.rows) * self.lanes
         kind = np.int32 if self.all_tiles * size < 2 ** 31 else np.int64
@@ -127,7 +128,7 @@ class NodalFused(TiledState, FusedJoinFaces, SetOperations):
         """Where each face point's outside value of variable 0 lies among the face values of its piece, which are those of the
         piece's tiles and, in tiles after them, of the elements around it; and these: (start of each piece's tiles, where their
         elements lie in the state)."""
-        row, element = np.divmod(self.own(self.tables.exterior_nodes()), self.tables.elements)
+        row, element = np.divmod(self.own(self.tables.faces.exterior_nodes()), self.tables.elements)
         at, halo = self.in_pieces(np.arange(self.tables.owned) // (self.piece * self.lanes), row, element)
         return self.tiled(at), halo
 

@@ -11,7 +11,7 @@ from .kernel_stages import KernelStages
 
 
 class FusedJoinFaces:
-    """A base class of `NodalFused`: the faces of `NodalTables.join_faces`, where mortars give the flux. Mortars read the tiles
+    """A base class of `NodalFused`: the faces of `SetFaces.at_joins`, where mortars give the flux. Mortars read the tiles
     of the state where its nodes are the points of the faces; else `values_at_joins`, those of the elements at joins alone.
 
     several   whether some face at joins has several mortars
@@ -25,20 +25,20 @@ class FusedJoinFaces:
         """s (F.n - F*), in the weak form - s F*, at the face points of each face at joins, (face, variable, face point), which
         mortars set before a stage's kernel."""
         tables = self.tables
-        faces = len(tables.join_faces.faces) if tables.join_faces else 0
-        return self.backend.zeros((faces, tables.variables, tables.face_nodes.shape[1]))
+        faces = len(tables.faces.at_joins.faces) if tables.faces.at_joins else 0
+        return self.backend.zeros((faces, tables.variables, tables.basis.face_nodes.shape[1]))
 
     def given_places(self, faces, points, some=None):
         """Where in `given_by_face` these points (point, face) of the faces at joins with these numbers (face,) are, (variable,
         point, face); some: numbers of the variables, by default those of the law."""
-        variables, count = self.tables.variables, self.tables.face_nodes.shape[1]
-        some = np.arange(self.tables.moving) if some is None else np.asarray(some, int)
+        variables, count = self.tables.variables, self.tables.basis.face_nodes.shape[1]
+        some = np.arange(self.tables.physics.moving) if some is None else np.asarray(some, int)
         return (faces * variables + some[:, None, None]) * count + points
 
     @property
     def given_names(self):
         """Names of the arrays of fluxes that are computed before a stage's kernel."""
-        return ["fluxes at joins"] * bool(self.tables.join_faces)
+        return ["fluxes at joins"] * bool(self.tables.faces.at_joins)
 
     @property
     def own_part(self):
@@ -63,7 +63,7 @@ class FusedJoinFaces:
             return
         places, inputs = self.join_inputs
         with np.errstate(all="ignore"):          # of copies of other parts' elements, which may come later
-            fluxes = self.tables.functions.along(q=tuple(self.values_at(places)), t=self.time(t), **inputs)
+            fluxes = self.tables.physics.functions.along(q=tuple(self.values_at(places)), t=self.time(t), **inputs)
         for v, flux in enumerate(fluxes):
             given[v] = flux
 
@@ -71,9 +71,9 @@ class FusedJoinFaces:
     def join_inputs(self):
         """The places of the nodes of faces at joins, and what the flux there takes besides the state: vectors, parameters,
         x."""
-        tables, group = self.tables, self.tables.join_faces
+        tables, group = self.tables, self.tables.faces.at_joins
         cells, sides = group.faces.T
-        normals, scale = tables.at_sides(sides, cells, group.nodes)
+        normals, scale = tables.geometry.at_sides(sides, cells, group.nodes)
         m = {name: self.backend.array(v[cells]) for name, v in tables.parameters.items()} | {
             name: self.backend.array(v.reshape(-1)[group.nodes]) for name, v in tables.media.faces.items()}
         inputs = {"a": tuple(self.backend.array(self.own_part * n * scale) for n in normals), "m": m}
@@ -92,7 +92,7 @@ class FusedJoinFaces:
     @cached_property
     def cells_at_joins(self):
         """Numbers of the elements with faces at joins."""
-        return np.unique(self.tables.join_faces.faces[:, 0])
+        return np.unique(self.tables.faces.at_joins.faces[:, 0])
 
     @cached_property
     def values_at_joins(self):
@@ -109,7 +109,7 @@ class FusedJoinFaces:
         self.values_at_joins[...] = product(self.trace, self.take(q, self.cells_at_joins))
 
     def face_places(self, rows, corners=None):
-        points = self.tables.points_of(rows[:, 1], corners)
+        points = self.tables.basis.points_of(rows[:, 1], corners)
         if self.trace is None:
             return self.places_in_tiles(rows, points, self.tables.rows)
         return points.T * len(self.cells_at_joins) + np.searchsorted(self.cells_at_joins, rows[:, 0])

@@ -73,7 +73,7 @@ class KernelStages(ArrayStages):
         What needs no values at faces comes first, so that those that do follow each other."""
         own, values, shares = ([], []), [], []
         for name, each in self.operations.items():
-            if each.tables.join_faces:
+            if each.tables.faces.at_joins:
                 values += of_sets({name: each.values_operations(states[name], late)})
                 if each.captures_shocks:
                     shares += of_sets({name: [each.shares_operation(states[name], late)]})
@@ -92,7 +92,7 @@ class KernelStages(ArrayStages):
     @property
     def at_joins(self):
         """The operations of the sets that have faces at joins."""
-        return [each for each in self.operations.values() if each.tables.join_faces]
+        return [each for each in self.operations.values() if each.tables.faces.at_joins]
 
     def spread_shares(self, late):
         """Set the share of finite volumes beyond each face at joins; late: as of `mortar_operations`."""

@@ -30,7 +30,7 @@ class MortarSource(KernelSource):
         self.splits, self.owns, self.adds = mortars.splits, mortars.owns, [side.adds for side in mortars.sides]
         self.carried = [len(shares) for shares in mortars.shares]
         self.moved = mortars.moved
-        self.fluxes = len(mortars.function.graph.outputs) // left.moving
+        self.fluxes = len(mortars.function.graph.outputs) // left.physics.moving
         self.apart = self.fluxes > 1 or self.splits[0] is not None          # whether the right side has rows FX of its own
         super().__init__(left.law, dtype)
         self.d = left.dim

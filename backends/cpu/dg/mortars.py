@@ -31,7 +31,7 @@ class FusedMortars(MortarList):
                 *(share[None] for shares in self.shares for share in shares),
                 *(rows for i in (0, 1) for rows in self.rows_of(i))]
         self.geometry = in_tiles(np.concatenate(rows).astype(dtype), lanes)
-        self.columns = [side.number_at_joins(faces) for side, faces in zip(self.tables, self.rows)]
+        self.columns = [side.faces.number_at_joins(faces) for side, faces in zip(self.tables, self.rows)]
         self.gathered = [in_tiles(side.face_places(faces, self.corners)[order], lanes)
                          for side, faces, order in zip(sides, self.rows, self.order)]
         self.put = [in_tiles(side.given_places(columns, positions)[0], lanes)

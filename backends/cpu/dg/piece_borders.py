@@ -31,7 +31,7 @@ def between_pieces(tables, dtype):
     _, cells, _ = faces_read(tables, count * lanes, tables.elements)
     tiles = -(-tables.elements // lanes)
     return len(np.unique(cells // lanes)) / tiles, len(cells) / tables.elements, (
-        16 * len(cells) + 8 * tiles * tables.face_nodes.shape[0]) / tables.elements, (
+        16 * len(cells) + 8 * tiles * tables.basis.face_nodes.shape[0]) / tables.elements, (
         count * bytes_of_tile(tables, dtype) <= CACHED)
 
 
@@ -46,12 +46,12 @@ class PieceBorders:
     def __init__(self, operations):
         o = self.operations = operations
         t, self.length = o.tables, o.piece * o.lanes
-        self.F, self.M = t.face_nodes.shape
+        self.F, self.M = t.basis.face_nodes.shape
         self.size = t.variables * self.F * self.M * o.lanes          # of a tile
         pieces = -(-o.tiles // o.piece)
         self.piece = np.arange(t.owned) // self.length
         self.read, cells, sides = faces_read(t, self.length, o.tiles * o.lanes)
-        joins = t.join_faces.faces if t.join_faces else np.empty((0, 2), int)
+        joins = t.faces.at_joins.faces if t.faces.at_joins else np.empty((0, 2), int)
         self.rows = np.concatenate([np.column_stack([cells, sides]), joins])
         reader = np.concatenate([np.nonzero(self.read)[0] // self.length, np.full(len(joins), pieces)])
         counts, faces = np.bincount(reader, minlength=pieces + 1), self.F * o.lanes
@@ -75,7 +75,7 @@ class PieceBorders:
         """Where each face point's outside value of variable 0 lies among the face values of its piece: those of the piece's
         tiles, then the tiles of what it reads; (face * face point, own element)."""
         o, t = self.operations, self.operations.tables
-        node, element = np.divmod(o.own(t.exterior_nodes()), t.elements)
+        node, element = np.divmod(o.own(t.faces.exterior_nodes()), t.elements)
         tile, lane = np.divmod(element, o.lanes)
         at = (tile - self.piece * o.piece) * self.size + node * o.lanes + lane
         own = np.minimum((self.piece + 1) * o.piece, o.tiles) - self.piece * o.piece
@@ -88,5 +88,5 @@ class PieceBorders:
     def at_joins(self, rows, corners):
         """Where the values at the points of these faces at joins lie, (point, face), see `JoinFaces.face_places`."""
         t = self.operations.tables
-        points, numbers = t.points_of(rows[:, 1], corners).T % self.M, t.number_at_joins(rows)
-        return self.places[len(self.rows) - len(t.join_faces.faces):][numbers] + points * self.operations.lanes
+        points, numbers = t.basis.points_of(rows[:, 1], corners).T % self.M, t.faces.number_at_joins(rows)
+        return self.places[len(self.rows) - len(t.faces.at_joins.faces):][numbers] + points * self.operations.lanes

@@ -23,7 +23,7 @@ class ShockText(SplitText):
     def share_text(self):
         """The loop that computes the own shares."""
         s = self.source
-        L, N, n, d, functions = s.L, s.N, s.n, s.d, s.t.functions
+        L, N, n, d, functions = s.L, s.N, s.n, s.d, s.t.physics.functions
         lines = [*s.load("state", s.V * N, "Q"), *(s.load("tiled_values", s.values_rows, "P") if s.P else []),
                  f"for i in range({N}):", *indented(s.over_lanes(
                      functions.sensed, [s.lane("M0", 0, f" + i*{L}")], q=("Q", 0, f" + i*{L}", N),
@@ -50,11 +50,11 @@ class ShockText(SplitText):
         pairs = [line for k in axes for line in self.lines(k, self.pairs(k), (), self.prefetch(k))]
         gather = [f"copy(shares, tile*{L}, w, {s.at['S']})", f"for f in range({F}):",
                   f"    gather_share(shares, 0, share_places, (tile*{F} + f)*{L}, w, {s.at['S'] + L} + f*{L})",
-                  *s.over_lanes(s.t.functions.beside, [place], own=("S", 0, "", 1), around=("S", 1, "", 1)),
+                  *s.over_lanes(s.t.physics.functions.beside, [place], own=("S", 0, "", 1), around=("S", 1, "", 1)),
                   "count = 0", *s.lanes([f"count += {place} > 0"])]
         row = s.lane("R", 0, f" + row*{L}")
         blend = [f"for row in range({s.V * s.N}):",
-                 *indented(s.over_lanes(s.t.functions.blend, [row], r=[row], share=("S", last, "", 1))),
+                 *indented(s.over_lanes(s.t.physics.functions.blend, [row], r=[row], share=("S", last, "", 1))),
                  *(line for k in axes for line in self.subcells(k))]
         ends = [line for k in axes for line in self.lines(k, (), self.single(k), self.lifted(k))]
         return [*self.zero(), *pairs, *gather, "if count > 0:", *indented(blend), *ends]
@@ -62,7 +62,7 @@ class ShockText(SplitText):
     def subcells(self, k):
         """Lines that add the fluxes between neighbouring nodes of the lines of an axis, times the share."""
         s = self.source
-        L, n, N, d, function = s.L, s.n, s.N, s.d, s.t.functions.subcell
+        L, n, N, d, function = s.L, s.n, s.N, s.d, s.t.physics.functions.subcell
         step = n ** k
         name = "gradients" if s.affine else "subcells"
         bring, places = s.metrics(function, {"n": (name, k * d, "", k * d, d)}, f"((o*{n - 1} + j)*{step} + i)",
@@ -78,7 +78,7 @@ class ShockText(SplitText):
 
     def definitions(self):
         s = self.source
-        cell, n, sensor = s.t.cell, s.n, s.t.sensor
+        cell, n, sensor = s.t.basis.cell, s.n, s.t.sensor
         return [*super().definitions(), f"PARTS = np.array({(1 / cell.w).tolist()}, np.{s.dtype})",
                 f"MODES = np.array({sensor.modes(cell).ravel().tolist()}, np.{s.dtype})",
                 f"KINDS = np.array({np.asarray(sensor.kinds(cell)).tolist()})",

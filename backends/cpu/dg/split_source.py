@@ -58,7 +58,7 @@ class SplitText:
     def pairs(self, k):
         """Lines that add the fluxes between a node and those after it on its line to the rows R of both."""
         s = self.source
-        L, n, N, d, function = s.L, s.n, s.N, s.d, s.t.functions.two_point
+        L, n, N, d, function = s.L, s.n, s.N, s.d, s.t.physics.functions.two_point
         left, here = s.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
         right, there = s.metrics(function, {"b": ("gradients", k * d, "", k * d, d)}, "other", N, row=d)
         body = s.over_lanes(function, self.fluxes_at(self.sides), l=("Q", 0, f" + point*{L}", N),
@@ -71,7 +71,7 @@ class SplitText:
     def single(self, k):
         """Lines that add a node's own flux."""
         s = self.source
-        L, N, d, function = s.L, s.N, s.d, s.t.functions.along
+        L, N, d, function = s.L, s.N, s.d, s.t.physics.functions.along
         bring, places = s.metrics(function, {"a": ("gradients", k * d, "", k * d, d)}, "point", N)
         body = s.over_lanes(function, self.fluxes_at(), q=("Q", 0, f" + point*{L}", N), m=s.parameters("volume", "point"),
                             **places)
@@ -81,7 +81,7 @@ class SplitText:
     def definitions(self):
         """Lines of the module that it needs."""
         s = self.source
-        cell, n, M, S, N = s.t.cell, s.n, s.M, s.F * s.M, s.N
+        cell, n, M, S, N = s.t.basis.cell, s.n, s.M, s.F * s.M, s.N
         return [f"SLOPES = np.array({(-2 * cell.slopes).tolist()}, np.{s.dtype})",
                 f"LIFT = np.array({cell.lift.ravel().tolist()}, np.{s.dtype})", f"ZERO = np.{s.dtype}(0)",
                 f"accumulate = lines.accumulate(np.{s.dtype}, {s.V}, {n}, {N})",

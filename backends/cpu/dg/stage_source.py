@@ -128,7 +128,7 @@ class StageSource(TileSource, Prefetch):
         if self.mass and not media.others:
             return self.divided()
         function, which = (media.finish_of(media.others), media.others) if self.mass else (
-            self.t.functions.finish, range(self.V))
+            self.t.physics.functions.finish, range(self.V))
         targets = [self.lane("R", v * padded, f" + i*{L}") for v in which]
         body = self.over_lanes(function, targets, r=("R", 0, f" + i*{L}", padded), q=("Q", 0, f" + i*{L}", N),
                                m=self.parameters("volume", "i"), x=("X", 0, "", 1))

@@ -17,7 +17,7 @@ def flag(s, name):
 def check_text(s):
     """The loop that puts three numbers into `found` for each piece of tiles: its largest rate, see `WeakForm`, whether it is
     finite and whether it is admissible (0 or 1).  The rate is a NaN where a speed is infinite or none.  s: the `TileSource`."""
-    checked = hasattr(s.t.functions, "admissible")
+    checked = hasattr(s.t.physics.functions, "admissible")
     begin = [f"{flag(s, name)} = {'zero' if name == 'largest' else 'one'}" for name in FLAGS]
     lines = [*s.load_tile(), *repeat_the_last(s), *(s.at_points() if s.t.speeds_inside or checked else []), *s.trace(),
              *finite(s), *at_the_points(s, checked), *rates(s)]
@@ -53,7 +53,7 @@ def at_the_points(s, checked):
     A point is visited once for all of it, so that what the speeds at faces and the pressure have in common is computed once."""
     L, d, M, every, good = s.L, s.d, s.M, range(s.F), flag(s, "admissible")
     faces, inside = [("i", s.F * M, *s.at_faces, "FACE_POINTS")] * s.modal, ("i", s.B, *s.values, "POINTS")
-    if s.t.speeds_everywhere:
+    if s.t.physics.speeds_everywhere:
         visits = dict.fromkeys(faces, every)
         visits |= {inside: every} if s.t.speeds_inside or not s.modal else {}
     else:
@@ -66,11 +66,11 @@ def at_the_points(s, checked):
                         m=s.parameters("faces" if table == "FACE_POINTS" else "volume", point))
         functions, values, results = [], [], []
         if place in checks:
-            functions.append(s.t.functions.admissible)
+            functions.append(s.t.physics.functions.admissible)
             values += s.evaluate(functions[-1], ["good"], **of_state)
             results.append(f"{good} = select(good, {good}, zero)")
         for f in visits.get(place, []):
-            functions.append(s.t.functions.wave_speed)
+            functions.append(s.t.physics.functions.wave_speed)
             values += s.evaluate(functions[-1], [f"s{f}"], n=("G", s.rate_rows + f * d, "", 1), **of_state)
             here = s.lane("S", f)
             results.append(f"{here} = select((s{f} <= {here}) | ({here} != {here}), {here}, s{f})")

@@ -26,8 +26,8 @@ class TensorFused(NodalFused, TensorOperations):
     def connect(self):
         self.exterior, self.halo = self.tiled(self.borders.exterior()), (self.borders.start[:-1],)
         self.neighbour = self.share_places = self.tiled(self.own(self.tables.mesh.neighbour_cell.T.astype(np.int32)))
-        if self.captures_shocks and self.tables.join_faces:
-            places, rows = self.tables.mesh.neighbour_cell.astype(np.int32), self.tables.join_faces.faces
+        if self.captures_shocks and self.tables.faces.at_joins:
+            places, rows = self.tables.mesh.neighbour_cell.astype(np.int32), self.tables.faces.at_joins.faces
             places[tuple(rows.T)] = self.all_tiles * self.lanes + np.arange(len(rows))
             self.share_places = self.tiled(self.own(places.T))
         self._no_flux_beyond()
@@ -46,7 +46,7 @@ class TensorFused(NodalFused, TensorOperations):
     def hands_on(self):
         """Whether a stage fills one of them for the next stage: where nothing changes the new state before, and nobody but
         elements reads them."""
-        return self.tables.limits is None and not self.tables.join_faces and self.copies is None
+        return self.tables.limits is None and not self.tables.faces.at_joins and self.copies is None
 
     @staticmethod
     def scratch_sizes(source, piece, around):
@@ -58,7 +58,7 @@ class TensorFused(NodalFused, TensorOperations):
     @cached_property
     def share_array(self):
         """The shares of finite volumes, those of all elements in tiles and then those beyond the faces at joins."""
-        faces = len(self.tables.join_faces.faces) if self.tables.join_faces else 0
+        faces = len(self.tables.faces.at_joins.faces) if self.tables.faces.at_joins else 0
         return aligned(self.all_tiles * self.lanes + faces, self.backend.dtype)
 
     @property
@@ -71,7 +71,7 @@ class TensorFused(NodalFused, TensorOperations):
 
     def tile_operations(self, q, out, k, q0, row, number=0):
         before = []
-        if not self.tables.join_faces:          # joins have them before
+        if not self.tables.faces.at_joins:          # joins have them before
             before = [*([self.shares_operation(q)] if self.captures_shocks else []),
                       *([] if number and self.hands_on else [self.values_operation(q)])]
         return [*before, *super().tile_operations(q, out, k, q0, row, number)]
@@ -110,11 +110,11 @@ class TensorFused(NodalFused, TensorOperations):
         return self.borders.at_joins(rows, corners)
 
     def values_at(self, places):
-        step = self.tables.face_nodes.size * self.lanes
-        return np.stack([self.border_values[0][places + v * step] for v in range(self.tables.moving)])
+        step = self.tables.basis.face_nodes.size * self.lanes
+        return np.stack([self.border_values[0][places + v * step] for v in range(self.tables.physics.moving)])
 
     def face_array(self, q):
-        return self.border_values[0], self.tables.face_nodes.size * self.lanes
+        return self.border_values[0], self.tables.basis.face_nodes.size * self.lanes
 
     def stage_loop(self, q, out, k, q0, row, number=0):
         here, there = self.border_values[::-1 if number % 2 and self.hands_on else 1]

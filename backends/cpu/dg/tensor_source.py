@@ -24,21 +24,21 @@ class TensorSource(StageSource):
     split   the text of the volume term of the split form, a `SplitText`; None in weak form"""
 
     def __init__(self, tables, dtype):
-        self.n, self.split = len(tables.cell.x), None
-        if tables.volume_flux is not None:
+        self.n, self.split = len(tables.basis.cell.x), None
+        if tables.physics.volume_flux is not None:
             self.split = SplitText(self) if tables.sensor is None else ShockText(self)
         super().__init__(tables, dtype)
-        self.affine, self.result_rows, self.piece = tables.affine, self.N, tiles_of_piece(tables, dtype)
+        self.affine, self.result_rows, self.piece = tables.geometry.affine, self.N, tiles_of_piece(tables, dtype)
 
     def row_counts(self):
         V, d = self.V, self.d
-        counts = {"Q": V * self.N, "G": self.geometry_rows if self.t.affine else d * d + d + 1, "P": self.values_rows,
+        counts = {"Q": V * self.N, "G": self.geometry_rows if self.t.geometry.affine else d * d + d + 1, "P": self.values_rows,
                   "MR": len(self.P), "X": d, "QL": V, "QR": V, "FV": V * self.n, "FL": V * self.F * self.M, "R": V * self.N,
                   "K": 4, "S": self.F}
         return counts | (self.split.row_counts() if self.split else {})
 
     def more(self):
-        self.along = picked(self.t.functions.along, range(self.flowing))
+        self.along = picked(self.t.physics.functions.along, range(self.flowing))
         return [self.along]
 
     def products(self):
@@ -174,7 +174,7 @@ class TensorSource(StageSource):
         return self.prefetch_part(["state"], "(tile + size)", turn, self.d * self.n ** (self.d - 1))
 
     def finish(self):
-        function = self.t.functions.finish if self.affine else self.t.functions.collect
+        function = self.t.physics.functions.finish if self.affine else self.t.physics.functions.collect
         if self.affine and not self.finishes:
             return []
         L, N = self.L, self.N
@@ -188,7 +188,7 @@ class TensorSource(StageSource):
     def check_text(self):
         """The loop that checks a state, as `check_text`; the rate is that of `TensorForm.rate`."""
         L, N, d = self.L, self.N, self.d
-        functions = self.t.functions
+        functions = self.t.physics.functions
         names = ("K", 0), ("K", 1), ("QL", 0)
         finite, good, largest = (self.lane(*name) for name in names)
         metrics = {"g": ("gradients", 0, "", 0, d * d)} | ({} if self.affine else {"s": ("inverse", 0, "", 0, 1)})
@@ -214,7 +214,7 @@ class TensorSource(StageSource):
              *self.lanes([f"{finite} = one", f"{good} = one", f"{largest} = zero"]),
              "for tile in range(first, last):",
              *indented([*self.load_tile(), *repeat, f"for i in range({N}):", *indented([*bring, *self.lanes(body)]),
-                        *(self.admissible_at_faces(good) if len(asking) > 1 and self.t.kind == "gauss" else [])]),
+                        *(self.admissible_at_faces(good) if len(asking) > 1 and self.t.basis.kind == "gauss" else [])]),
              *self.lanes([f"finite &= {finite} == one", f"admissible &= {good} == one", f"sound &= {largest} < infinity",
                           f"top = max(top, {largest})"]),
              f"found[3*piece] = top if sound else np.{self.dtype}(np.nan)",
@@ -222,7 +222,7 @@ class TensorSource(StageSource):
 
     def admissible_at_faces(self, good):
         """Lines that put 0 into the row `good` where the state is not admissible at one of the face points, of Gauss nodes."""
-        L, S, function = self.L, self.F * self.M, self.t.functions.admissible
+        L, S, function = self.L, self.F * self.M, self.t.physics.functions.admissible
         bring, places = self.metrics(function, {}, "i", S, "FACE_POINTS")
         values = self.evaluate(function, ["good"], q=("FL", 0, f" + i*{L}", S), m=self.parameters("faces", "i"), **places)
         ends = self.ends("w", f"{self.at['FL']} + v*{S * L}", "w", f"{self.at['Q']} + v*{self.N * L}")
@@ -231,7 +231,7 @@ class TensorSource(StageSource):
 
     def definitions(self):
         """Lines of the module: matrices of a line, and products along lines."""
-        cell, n, M, S, N = self.t.cell, self.n, self.M, self.F * self.M, self.N
+        cell, n, M, S, N = self.t.basis.cell, self.n, self.M, self.F * self.M, self.N
         both = [list(row) + list(end) for row, end in zip(cell.weak.tolist(), cell.lift.tolist())]
         lines = [*super().definitions(), f"ENDS = np.array({cell.ends.ravel().tolist()}, np.{self.dtype})",
                  f"LINE = np.array({sum(both, [])}, np.{self.dtype})"]

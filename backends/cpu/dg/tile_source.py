@@ -11,7 +11,7 @@ CACHED = 1 << 19         # bytes of unknowns and face values of a piece
 
 def bytes_of_tile(tables, dtype):
     """Bytes of a tile's unknowns and values at the faces."""
-    return tables.variables * (tables.rows + tables.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
+    return tables.variables * (tables.rows + tables.basis.face_nodes.size) * target.lanes(dtype) * np.dtype(dtype).itemsize
 
 
 class TileSource(KernelSource):
@@ -37,17 +37,17 @@ class TileSource(KernelSource):
 
     def __init__(self, tables, dtype):
         super().__init__(tables.law, dtype, tables.variables, tables.physics.flowing)
-        self.t, self.needs_x, self.geometry_names = tables, tables.needs_x_inside, tables.metrics_read(tables.needs_x_inside)
+        self.t, self.needs_x, self.geometry_names = tables, tables.physics.needs_x, tables.geometry.read(tables.physics.needs_x)
         self.first_of, self.geometry_rows = {}, 0          # where the rows of each of the metrics begin, and rows in all
         for name in self.geometry_names:
             self.first_of[name] = self.geometry_rows
-            self.geometry_rows += tables.rows_of(name)
-        self.d, self.N, self.B = tables.dim, tables.rows, len(tables.points)
-        self.F, self.M = tables.face_nodes.shape
-        self.modal = tables.trace is not None
-        self.W = len(tables.differentiation) * self.B
-        self.low = 0 if self.modal else tables.cell.reduced_differentiation[0].shape[1]
-        self.P, media = list(tables.varying), tables.media
+            self.geometry_rows += tables.geometry.rows_of(name)
+        self.d, self.N, self.B = tables.dim, tables.rows, len(tables.basis.points)
+        self.F, self.M = tables.basis.face_nodes.shape
+        self.modal = tables.basis.trace is not None
+        self.W = len(tables.basis.differentiation) * self.B
+        self.low = 0 if self.modal else tables.basis.cell.reduced_differentiation[0].shape[1]
+        self.P, media = list(tables.physics.varying), tables.media
         self.smooth = media.names
         self.inside, self.values_rows = {}, len(self.P)      # {place: (first row, rows of a parameter)}; rows in all
         for place, count in self.places(media).items():
@@ -61,15 +61,15 @@ class TileSource(KernelSource):
         self.first = 0 if self.modal else self.W                                 # of the operands of the last product
         self.rate_rows = self.d * self.d                 # of G, where the faces' normals and scales for wave rates begin
         self.within = self.V if tables.physics.sources_inside else self.flowing          # that have volume integrals
-        self.left = picked(tables.functions.left, range(self.flowing))
-        blocks = len(tables.functions.volume.graph.outputs) // self.V
-        self.volume_function = picked(tables.functions.volume, [k * self.V + v for k in range(blocks)
+        self.left = picked(tables.physics.functions.left, range(self.flowing))
+        blocks = len(tables.physics.functions.volume.graph.outputs) // self.V
+        self.volume_function = picked(tables.physics.functions.volume, [k * self.V + v for k in range(blocks)
                                                                 for v in range(self.within)])
-        functions = [*vars(tables.functions).values(), self.left, self.volume_function, *self.more()]
+        functions = [*vars(tables.physics.functions).values(), self.left, self.volume_function, *self.more()]
         self.set_rows(self.row_counts(), dict.fromkeys(functions))
         self.at = dict.fromkeys(("BQ", "T"), 0) | self.at
         # The state at the points, and rows of a variable.
-        self.values = ("BQ", padded(self.B)) if tables.interpolate is not None else ("Q", self.N)
+        self.values = ("BQ", padded(self.B)) if tables.basis.interpolate is not None else ("Q", self.N)
         self.at_faces = ("T", padded(self.F * self.M)) if self.modal else ("Q", self.N)
         self.piece = max(2, min(PIECE, CACHED // bytes_of_tile(tables, dtype))) if self.modal else PIECE
         self.height = self.F * self.M                    # rows of a variable's face values of a piece
@@ -85,7 +85,7 @@ class TileSource(KernelSource):
         of_variable = padded(self.mass) if self.mass else 0
         of_state = self.V * of_variable if self.mass and self.weighted_finish.depends_on("q") else 0
         modal = {"T": self.V * padded(points)} if self.modal else {}
-        own_points = {"BQ": self.V * padded(self.B)} if self.t.interpolate is not None else {}
+        own_points = {"BQ": self.V * padded(self.B)} if self.t.basis.interpolate is not None else {}
         return {"Q": self.V * self.N, "G": self.geometry_rows, "P": self.values_rows, "MR": len(self.P), "X": self.d,
                 "QL": self.V, "QR": self.V, "RHS": self.column * self.V, "R": padded(self.N) * self.V, "K": 4, "S": self.F,
                 "W": len(self.weighted) * of_variable, "WQ": of_state, **own_points, **modal}
@@ -94,7 +94,7 @@ class TileSource(KernelSource):
         """Points of the places where parameters that vary inside of elements are wanted: of the volume, of the own faces where
         these are other points, on the other side of the faces, and where the capacity divides."""
         counts = {"volume": self.B, "faces": self.F * self.M * self.modal, "outside": self.F * self.M,
-                  "mass": len(media.points) if media.weighted and media.points is not self.t.points else 0}
+                  "mass": len(media.points) if media.weighted and media.points is not self.t.basis.points else 0}
         return {place: count for place, count in counts.items() if count and media.names}
 
     def parameters(self, place, point, beyond=False):
@@ -111,8 +111,8 @@ class TileSource(KernelSource):
 
     @property
     def finishes(self):
-        """Whether `finish` does anything, for any numbers: see `NodalTables.finishes`."""
-        graph = self.with_numbers[self.t.functions.finish][0].graph
+        """Whether `finish` does anything, for any numbers: see `Physics.finishes`."""
+        graph = self.with_numbers[self.t.physics.functions.finish][0].graph
         return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.V)]
 
     def positions(self, function, step, table="POINTS"):
@@ -167,8 +167,8 @@ class TileSource(KernelSource):
                 "to_mass": (self.mass, self.N), "from_mass": (self.N * bool(self.mass), self.mass)}
 
     def definitions(self):
-        tables = self.t.points, self.t.face_points, self.t.media.points if self.mass else self.t.points[:1]
+        tables = self.t.basis.points, self.t.basis.face_points, self.t.media.points if self.mass else self.t.basis.points[:1]
         points, at_faces, at_mass = (table.tolist() if self.needs_x else [[0.0]] for table in tables)
-        return [f"FACE_NODES = np.array({self.t.face_nodes.tolist()})", f"POINTS = np.array({points}, np.{self.dtype})",
+        return [f"FACE_NODES = np.array({self.t.basis.face_nodes.tolist()})", f"POINTS = np.array({points}, np.{self.dtype})",
                 f"FACE_POINTS = np.array({at_faces}, np.{self.dtype})", f"MASS_POINTS = np.array({at_mass}, np.{self.dtype})",
                 *([f"gather_m = vector.gather({len(self.P)}, np.{self.dtype})"] if self.P else [])]

@@ -20,7 +20,7 @@ class LinearTile(TensorTile):
         self.flat = bool((self.limits.one == 1).all())      # each unknown of the function 1 is 1
 
     def count(self, name):
-        return {"threshold": 1, "centre": self.limits.dim, "nodes": len(self.limits.tables.cell.nodes)}.get(
+        return {"threshold": 1, "centre": self.limits.dim, "nodes": len(self.limits.basis.cell.nodes)}.get(
             name, len(self.limits.corners) if name in ("outer", "vertices") else self.limits.faces)
 
     def table(self, name, values):
@@ -57,7 +57,7 @@ class LinearTile(TensorTile):
     def span(self, v):
         top, bottom = rows = self.temporary(2)
         value = self.unknown(v)
-        if self.limits.tables.modal:
+        if self.limits.basis.modal:
             first = self.product("to_nodes", self.state[v])[0]
             value = Lane(first.at, f" + i*{self.L}")
         start = value.replace(f" + i*{self.L}", "")
@@ -86,8 +86,7 @@ class LinearTile(TensorTile):
         self.note_change()
 
     def least(self, function, start):
-        tables = self.limits.tables
-        by_products = not tables.diagonal and tables.interpolate is not None
+        by_products = self.limits.basis.interpolate is not None
         return (super(TensorTile, self) if by_products else super()).least(function, start)
 
     def array_of(self, source):

@@ -45,16 +45,16 @@ class Faces:
 
     device    `dgarray.backends.cuda.device.Device`
     dtype     of the run
-    tables    `dgarray.methods.dg.tables.NodalTables` or `QuadratureTables`
+    tables    the `dgarray.methods.dg.tables.Tables`
     layout    of the state and of the face fluxes, a `Layout`
     per_face  one thread a face, else one a face node
     block     threads of a block
     Hesthaven & Warburton 2008, section 6.2; Kloeckner et al. 2009, section 5.3."""
 
     def __init__(self, device, dtype, tables, layout, per_face=False, block=128):
-        parts = [(tables.functions.pair, "lr", ("ml", "mr"), faces._asdict()) for faces in tables.face_lists().pairs]
+        parts = [(tables.physics.functions.pair, "lr", ("ml", "mr"), faces._asdict()) for faces in tables.faces.lists().pairs]
         formulas = {}                          # boundary groups with one formula are one launch
-        for group in tables.groups:
+        for group in tables.faces.groups:
             formulas.setdefault(repr((group.jump.graph.nodes, group.jump.graph.outputs)), []).append(group)
         for groups in formulas.values():
             cells, sides = np.concatenate([group.faces for group in groups]).T[:, None]
@@ -97,7 +97,7 @@ class Part:
         arrays = self.source.numbers(tables, order, faces), *places(tables, layout, order, faces)
         self.arrays = [moved(device.xp, np.ascontiguousarray(array)) for array in arrays]
         self.kernel = self.source.kernel(per_face)
-        self.threads = self.count if per_face else -(-self.count // WARP) * WARP * tables.face_nodes.shape[1]
+        self.threads = self.count if per_face else -(-self.count // WARP) * WARP * tables.basis.face_nodes.shape[1]
 
     def __call__(self, q, flux, clock, stage):
         grid = -(-self.threads // self.block)
@@ -114,7 +114,7 @@ def places(tables, layout, order, faces):
     A pattern is a combination of the face's number on each side with the vertex permutation between the sides; it decides
     which nodes face each other.  Offsets are unsigned, because numba checks the sign of signed indices, and of 32 bits where
     they fit."""
-    V, N, E, (F, M) = tables.variables, len(tables.face_points), tables.elements, tables.face_nodes.shape
+    V, N, E, (F, M) = tables.variables, len(tables.basis.face_points), tables.elements, tables.basis.face_nodes.shape
     cells, sides, codes, nodes, slots = (faces[name] for name in ("cells", "sides", "codes", "nodes", "slots"))
     keys = F ** np.arange(len(sides) + 1) @ np.concatenate([sides, codes])
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
@@ -130,19 +130,21 @@ class FaceSource:
     def __init__(self, dtype, tables, layout, function, states, parameters):
         self.dtype, self.function, self.layout = dtype, function, layout
         self.states, self.parameters = states, parameters
-        self.law, self.V, self.N = type(tables.law).__name__, tables.variables, len(tables.face_points)
-        self.F, self.M = tables.face_nodes.shape
+        self.law, self.V, self.N = type(tables.law).__name__, tables.variables, len(tables.basis.face_points)
+        self.F, self.M = tables.basis.face_nodes.shape
 
     def numbers(self, tables, order, faces):
         """The function's inputs besides states and time, (row, face), in the order in which the function names them: one row
         for an input, for a coordinate one row for every face node."""
         cells, sides, rows = faces["cells"][:, order], faces["sides"][:, order], []
-        x = tables.coordinates(tables.face_points).reshape(tables.dim, -1) if self.function.depends_on("x") else None
+        geometry, x = tables.geometry, None
+        if self.function.depends_on("x"):
+            x = geometry.coordinates(tables.basis.face_points).reshape(tables.dim, -1)
         for argument, number in self.function.used.values():
             if argument == "n":
-                rows.append(tables.normals[sides[0], number, cells[0]])
+                rows.append(geometry.normals[sides[0], number, cells[0]])
             elif argument == "s":
-                rows.append(tables.scale[sides[number], cells[number]])
+                rows.append(geometry.scale[sides[number], cells[number]])
             elif argument == "x":
                 rows.extend(x[number, faces["nodes"][0][:, order]])
             elif argument == "face":

@@ -33,10 +33,10 @@ class ModalSource:
 
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
-        self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.points)
-        self.F, self.M = tables.face_nodes.shape
-        self.S, self.D = self.F * self.M, len(tables.differentiation)
-        self.parameters, self.row, count = list(tables.varying), {}, 0
+        self.d, self.V, self.N, self.B = tables.dim, tables.variables, tables.rows, len(tables.basis.points)
+        self.F, self.M = tables.basis.face_nodes.shape
+        self.S, self.D = self.F * self.M, len(tables.basis.differentiation)
+        self.parameters, self.row, count = list(tables.physics.varying), {}, 0
         for name, size in (("g", self.d ** 2), ("n", self.F * self.d), ("s", self.F), ("origin", self.d * needs_x),
                            ("tangent", self.d ** 2 * needs_x), ("m", len(self.parameters))):
             self.row[name], count = count, count + size
@@ -51,23 +51,23 @@ class ModalSource:
     def geometry(self):
         """Metrics and parameters of the elements, (row, element); `row` says where each begins."""
         t = self.t
-        parts = [*(getattr(t, name) for name in t.geometry), *t.parameters.values()]
+        parts = [*(getattr(t.geometry, name) for name in t.geometry.read(t.needs_x)), *t.parameters.values()]
         return np.concatenate([part.reshape(-1, t.elements) for part in parts])
 
     def matrix(self):
         """Matrix from the modes to the values at the volume points and the face points, (point, mode), with rows of zeros up
         to a multiple of POINTS face points."""
         beyond = np.zeros((-self.S % POINTS, self.N))
-        return np.concatenate([self.t.interpolate, self.t.trace, beyond])
+        return np.concatenate([self.t.basis.interpolate, self.t.basis.trace, beyond])
 
     def operator(self):
         """[-D_1 .. -D_d L] transposed, (point, mode), with zeros up to whole groups of modes."""
-        columns = np.hstack([-np.concatenate(self.t.differentiation, axis=1), self.t.lift]).T
+        columns = np.hstack([-np.concatenate(self.t.basis.differentiation, axis=1), self.t.basis.lift]).T
         return np.pad(columns, ((0, 0), (0, self.groups * self.rows - self.N)))
 
     def points(self):
         """Reference coordinates of the volume points and the face points, (point, dim)."""
-        return np.concatenate([self.t.points, self.t.face_points])
+        return np.concatenate([self.t.basis.points, self.t.basis.face_points])
 
     # Pieces of text.
 
@@ -148,7 +148,7 @@ def kernel({arguments}, elements, width):
 
     def stage(self):
         """Volume integrals, the face fluxes' integrals and the Runge-Kutta update."""
-        f, V, B, D, lanes, rows = self.t.functions, range(self.V), self.B, self.D, self.lanes, range(self.rows)
+        f, V, B, D, lanes, rows = self.t.physics.functions, range(self.V), self.B, self.D, self.lanes, range(self.rows)
         operands, dialect = self.V * lanes, Python(str(self.dtype))
         volume, fluxes = self.compute(f.volume, dialect)
         sums = [f"a{i} = operator[column + np.uint64({i})]" for i in rows] + [f"r{v}_{i} += a{i}*b{v}" for v in V for i in rows]
@@ -177,7 +177,7 @@ def kernel({arguments}, elements, width):
                 *indented([*(f"b{v} = flux[at + np.uint64({v * self.S})*width]" for v in V), *sums, "at += width", advance]),
                 f"mode, changes = group*{self.rows}, (w != zero) | (v != zero) | (u != zero)"]
         changes, results = [], [f"r{v}" for v in V]
-        if self.t.finishes:
+        if self.t.physics.finishes:
             changes, results = self.compute(f.finish, dialect)
             changes = self.reads(f.finish) + changes
         for i in rows:
@@ -190,13 +190,13 @@ def kernel({arguments}, elements, width):
 
     def rate(self):
         """For each element the norm over its faces of s J_face / J, see `WeakForm.rate`; NaN if it is not finite."""
-        function, dialect, F = self.t.functions.wave_speed, Python(str(self.dtype)), range(self.F)
+        function, dialect, F = self.t.physics.functions.wave_speed, Python(str(self.dtype)), range(self.F)
         body = [*self.element, *(f"fastest{f} = zero" for f in F)]
         if self.t.speeds_inside:
             inside = [*self.values(self.variables(function), "point"), *self.speeds(function, "point", F, dialect)]
             body += [f"for point in range({self.B}):", *indented(inside)]
         own = [(f * self.M, (f + 1) * self.M, [f]) for f in F]
-        for first, last, faces in [(0, self.S, F)] if self.t.speeds_everywhere else own:
+        for first, last, faces in [(0, self.S, F)] if self.t.physics.speeds_everywhere else own:
             body += [f"for m in range({first}, {last}):", *indented(self.speeds_at_faces(function, "m", faces, dialect))]
         norm = Pointwise(norm_over_faces, {"rates": self.F, "exponent": None}, "wave rate")
         lines, (rate,) = self.compute(norm, dialect)
@@ -219,7 +219,7 @@ def kernel({arguments}, elements, width):
 
     def admissible(self):
         """For each element 1 if its state is not admissible at some point, else 0."""
-        function, dialect = self.t.functions.admissible, Python(str(self.dtype))
+        function, dialect = self.t.physics.functions.admissible, Python(str(self.dtype))
         lines, (good,) = self.compute(function, dialect)
         body = [*self.element, "bad = zero", f"for point in range({self.B + self.S}):",
                 *indented([*self.values(self.variables(function), "point"), *self.reads(function, "point"), *lines,

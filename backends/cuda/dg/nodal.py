@@ -52,8 +52,8 @@ class NodalCuda(DeviceOperations):
         For the stage kernel it is flat, column by column, with the rows of each group padded to whole vector loads; for cuBLAS
         it is (variable, row, column)."""
         t, shape, variant = self.tables, self.shape, self.variant
-        columns = -np.stack(t.differentiation, axis=2).reshape(shape.nodes, -1)
-        matrix = np.hstack([columns, t.lift])
+        columns = -np.stack(t.basis.differentiation, axis=2).reshape(shape.nodes, -1)
+        matrix = np.hstack([columns, t.basis.lift])
         if variant.product == "cublas":
             return np.stack([matrix] * shape.variables)          # a strided batch, without lists of pointers
         groups = shape.groups(variant)
@@ -66,9 +66,9 @@ class NodalCuda(DeviceOperations):
     def _exterior(self):
         """Index of the exterior value of variable 0 at each face node, (slot, element) packed; -1 - group at a boundary."""
         t, layout = self.tables, self.layout
-        node, element = np.divmod(t.exterior_nodes(), t.elements)
+        node, element = np.divmod(t.faces.exterior_nodes(), t.elements)
         at = layout.at(self.rows, node.astype(self.offset), element.astype(self.offset))
-        for number, group in enumerate(t.groups):
+        for number, group in enumerate(t.faces.groups):
             slot, cell = np.divmod(group.slots, t.elements)
             at[slot, cell] = -1 - number
         return layout.pack(at, self.offset)
@@ -80,14 +80,14 @@ class NodalCuda(DeviceOperations):
         one job.  For any other face right is -1, and each of its elements has a job of its own.
         matches (match, face node) says which face node on the right lies at each face node on the left."""
         t, lanes, F = self.tables, self.variant.lanes, self.shape.faces
-        cells, sides, codes = (np.concatenate(arrays, axis=1) for arrays in list(zip(*t.face_lists().pairs))[:3])
+        cells, sides, codes = (np.concatenate(arrays, axis=1) for arrays in list(zip(*t.faces.lists().pairs))[:3])
         (left, right), (face, other) = cells, sides
         within = left // lanes == right // lanes
         codes = codes[0][within]
-        positions = t.cell.match_positions[1]
+        positions = t.basis.cell.match_positions[1]
         number, match = np.unique((face[within] * F + other[within]) * positions.shape[2] + codes, return_inverse=True)
         matches = positions.reshape(-1, self.shape.face_nodes)[number]
-        boundary = np.concatenate([np.zeros((0, 2), int), *(group.faces for group in t.groups)])
+        boundary = np.concatenate([np.zeros((0, 2), int), *(group.faces for group in t.faces.groups)])
         alone = np.concatenate([np.stack([c[~within], f[~within]]) for c, f in ((left, face), (right, other))]
                                + [boundary.T], axis=1)
         pairs = np.stack([left[within], face[within], right[within] % lanes * F + other[within], match])

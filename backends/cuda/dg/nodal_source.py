@@ -79,9 +79,9 @@ class NodalSource:
     def __init__(self, tables, dtype, needs_x):
         self.t, self.dtype, self.needs_x = tables, np.dtype(dtype), needs_x
         self.dialect = Cuda(str(self.dtype))
-        d, F = tables.dim, len(tables.face_nodes)
-        self.per_face = max((len(group.values) for group in tables.groups), default=0)
-        self.parameters, self.row, count = list(tables.varying), {}, 0
+        d, F = tables.dim, len(tables.basis.face_nodes)
+        self.per_face = max((len(group.values) for group in tables.faces.groups), default=0)
+        self.parameters, self.row, count = list(tables.physics.varying), {}, 0
         for name, size in (("g", d * d), ("n", F * d), ("s", F), ("origin", d * needs_x), ("tangent", d * d * needs_x),
                            ("m", len(self.parameters)), ("face", F * self.per_face)):
             self.row[name], count = count, count + size
@@ -90,12 +90,12 @@ class NodalSource:
     def geometry(self):
         """The table on the host, (row, element)."""
         t = self.t
-        of_faces = np.zeros((len(t.face_nodes), self.per_face, t.elements))
-        for group in t.groups:
+        of_faces = np.zeros((len(t.basis.face_nodes), self.per_face, t.elements))
+        for group in t.faces.groups:
             cells, sides = group.faces.T
             for number, values in enumerate(group.values.values()):
                 of_faces[sides, number, cells] = values
-        parts = [*(getattr(t, name) for name in t.geometry), *t.parameters.values(),
+        parts = [*(getattr(t.geometry, name) for name in t.geometry.read(t.needs_x)), *t.parameters.values(),
                  of_faces]
         return np.concatenate([part.reshape(-1, t.elements) for part in parts])
 
@@ -134,9 +134,9 @@ class NodalSource:
 
     def pointwise(self):
         """POINTWISE with the code of the physics."""
-        f, m, s = self.t.functions, self.row["m"], self.row["s"]
+        f, m, s = self.t.physics.functions, self.row["m"], self.row["s"]
         cases = [f"        case {number}: {{\n{self.evaluate(group.jump, 12, face=self.of_face(group))}\n"
-                 "            break;\n        }" for number, group in enumerate(self.t.groups)]
+                 "            break;\n        }" for number, group in enumerate(self.t.faces.groups)]
         pair = self.evaluate(f.pair, 4, r=lambda v: f"p.state({v}, other_n, other)",
                              mr=lambda name: f"p.of({m + self.parameters.index(name)}, other)",
                              s=lambda side: (f"p.of({s} + f, e)", f"p.of({s} + other_f, other)")[side])
@@ -156,9 +156,9 @@ class NodalSource:
                  f"#define FACE {'gathered' if variant.faces == 'once' else 'face'}",
                  f"typedef {'long long' if wide else 'int'} offset;",
                  *(f"constexpr int {name} = {value};" for name, value in sizes.items()),
-                 self.table("int", "FACE_NODES", self.t.face_nodes.ravel())]
+                 self.table("int", "FACE_NODES", self.t.basis.face_nodes.ravel())]
         if self.needs_x:
-            lines.append(self.table("real", "NODES", self.t.nodes.ravel()))
+            lines.append(self.table("real", "NODES", self.t.basis.cell.nodes.ravel()))
         return "\n".join([*lines, self.pointwise(), update.C, LIBRARY if variant.product == "cublas" else STAGE])
 
     def table(self, kind, name, values):

@@ -17,19 +17,19 @@ class TensorCuda(DeviceOperations, TensorOperations):
         super().__init__(backend, tables, 0)
         layout, V = self.layout, tables.variables
         self.source = TensorSource(tables, backend.dtype, self.needs_x, self.device.shared_per_block)
-        self.wide = layout.size(max(self.source.rows_in_table, V * max(tables.rows, tables.face_nodes.size))) >= 2 ** 31
+        self.wide = layout.size(max(self.source.rows_in_table, V * max(tables.rows, tables.basis.face_nodes.size))) >= 2 ** 31
         self.offset = np.dtype(np.int64 if self.wide else np.int32)
         self.kernels = self.device.compile(self.source.text(self.wide), backend.dtype)
         self.geometry = backend.array(layout.pack(self.source.geometry(), backend.dtype))
         self.exterior = backend.integers(self._exterior())
-        self.at_all_faces = backend.zeros(layout.size(V * tables.face_nodes.size))
+        self.at_all_faces = backend.zeros(layout.size(V * tables.basis.face_nodes.size))
 
     def _exterior(self):
         """Index of the outside value of variable 0 at each face point; -1 - group at a boundary."""
         t, layout = self.tables, self.layout
-        slot, element = np.divmod(t.exterior_nodes(), t.elements)
-        at = layout.at(t.face_nodes.size, slot.astype(self.offset), element.astype(self.offset))
-        for number, group in enumerate(t.groups):
+        slot, element = np.divmod(t.faces.exterior_nodes(), t.elements)
+        at = layout.at(t.basis.face_nodes.size, slot.astype(self.offset), element.astype(self.offset))
+        for number, group in enumerate(t.faces.groups):
             slot, cell = np.divmod(group.slots, t.elements)
             at[slot, cell] = -1 - number
         return layout.pack(at, self.offset)

@@ -81,7 +81,7 @@ class Shape:
 
     @classmethod
     def of(cls, tables, dtype):
-        return cls(tables.dim, tables.variables, len(tables.nodes), *tables.face_nodes.shape, dtype.itemsize)
+        return cls(tables.dim, tables.variables, len(tables.basis.cell.nodes), *tables.basis.face_nodes.shape, dtype.itemsize)
 
     @property
     def slots(self):

@@ -33,8 +33,8 @@ SHIPPED = Path(__file__).with_name(NAME)
 
 def problem(tables):
     """The name of a problem in the table: all that the kernel's text depends on besides order and dtype."""
-    return (f"{type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, {len(tables.varying)} coefficients, "
-            f"needs x: {'yes' if tables.needs_x else 'no'}")
+    return (f"{type(tables.law).__name__} {tables.dim}D, {tables.variables} variables, "
+            f"{len(tables.physics.varying)} coefficients, needs x: {'yes' if tables.needs_x else 'no'}")
 
 
 def setting(tables, dtype):

@@ -39,8 +39,9 @@ def prepared(backend, part, variants, say, each=lambda trial: None):
     """(a `Trial` of each variant that works, why the last of the others does not work).
 
     part: tables of the elements to use;  each: function called with every trial as soon as it is there"""
-    lists = {name: cache(getattr(part, name)) for name in ("face_lists", "exterior_nodes", "coordinates")}
-    vars(part).update(lists)                 # computed once for all variants
+    once = (part.faces, "lists"), (part.faces, "exterior_nodes"), (part.geometry, "coordinates")          # for all variants
+    for thing, name in once:
+        vars(thing)[name] = cache(getattr(thing, name))
     try:
         check, states = Check(backend, part), {}
 
@@ -57,8 +58,8 @@ def prepared(backend, part, variants, say, each=lambda trial: None):
         title = f"{problem(part)}, {setting(part, backend.dtype)}"
         return working(backend.device, title, variants, attempt, check.tolerance, say)
     finally:
-        for name in lists:
-            del vars(part)[name]
+        for thing, name in once:
+            del vars(thing)[name]
 
 
 def working(device, title, variants, attempt, tolerance, say):

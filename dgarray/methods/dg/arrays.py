@@ -5,7 +5,7 @@ from ..step_operations import Fetched
 
 
 class DGArrays:
-    """Arrays of a discontinuous Galerkin method on a backend, copies of those of `NodalTables`; a state is q[variable, node,
+    """Arrays of a discontinuous Galerkin method on a backend, copies of those of `Tables`; a state is q[variable, node,
     element]. A base class of `SetOperations`.
 
     Each array is copied on first use, because kernels that replace an operation have arrays of their own instead."""
@@ -15,15 +15,17 @@ class DGArrays:
 
     @cached_property
     def trace(self):
-        return None if self.tables.trace is None else self.backend.array(self.tables.trace)
+        trace = self.tables.basis.trace
+        return None if trace is None else self.backend.array(trace)
 
     @cached_property
     def x(self):
-        return self.backend.array(self.tables.coordinates())
+        return self.backend.array(self.tables.geometry.coordinates())
 
     @cached_property
     def face_x(self):
-        return self.x if self.trace is None else self.backend.array(self.tables.coordinates(self.tables.face_points))
+        points = self.tables.basis.face_points
+        return self.x if self.trace is None else self.backend.array(self.tables.geometry.coordinates(points))
 
     @cached_property
     def filter_matrix(self):

@@ -42,7 +42,7 @@ class JoinFluxes:
         share = own_part(form.tables, self.several[name])
         if not share:
             return []
-        side, functions = form.side_of(form.tables.join_faces), form.functions
+        side, functions = form.side_of(form.tables.faces.at_joins), form.functions
         vectors = apply(scaled(form.tables.dim, share), "area vectors", n=side.normals, s=[side.scale])
         flux = apply(functions.along, "own F.n at joins", at=gather(values, side.nodes), **given(
             q=gather(values, side.nodes), a=vectors, t=t, m=side.parameters, x=side.x))
@@ -52,7 +52,7 @@ class JoinFluxes:
 def own_part(tables, several):
     """Which share of F.n elements take at their own face nodes besides what mortars give: in the form `linear`, and in the
     strong form where several mortars meet a face."""
-    return -0.5 * (tables.mortar_form == "linear") + (not tables.weak and several)
+    return -0.5 * (tables.mortar_form == "linear") + (not tables.physics.weak and several)
 
 
 def scaled(count, factor):
@@ -89,7 +89,7 @@ class OnTrace:
             ml=self.parameters("left", m.parameters[0]), mr=self.parameters("right", m.parameters[1]),
             p=self.parameters("profiles", m.profiles), x=None if m.x is None else self.constant("x", m.x)))
         for i, form in enumerate(self.forms):
-            flux = star[len(star) - form.tables.moving:] if i else star[:form.tables.moving]
+            flux = star[len(star) - form.tables.physics.moving:] if i else star[:form.tables.physics.moving]
             if m.splits[i]:
                 f = self.between(i, values[i], (l, r)[i], flux, t)
             else:
@@ -101,7 +101,7 @@ class OnTrace:
 
     def values(self, own):
         """The law's variables at the face points of both sides, from the values at the faces of their sets."""
-        return [gather(q, self.constant(f"places {i}", self.mortars.node_places[i], "integer"))[:form.tables.moving]
+        return [gather(q, self.constant(f"places {i}", self.mortars.node_places[i], "integer"))[:form.tables.physics.moving]
                 for i, (q, form) in enumerate(zip(own, self.forms))]
 
     def at_mortar(self, i, values):

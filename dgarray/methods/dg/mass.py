@@ -18,21 +18,22 @@ def conserved(tables, values):
     """The integrals of p and of p q over all elements, each (variable,), from values at the nodes (variable, node, element) on
     the host; None where p is C J q."""
     media = tables.media
-    if not media.weighted and not tables.curved:
+    basis, geometry, curved = tables.basis, tables.geometry, tables.geometry.curved
+    if not media.weighted and not curved:
         return None
-    V, volume = tables.cell.vandermonde, tables.mesh.cell_shape.measure
+    V, volume = basis.cell.vandermonde, basis.shape.measure
     to_modes = np.linalg.inv(V)
-    to_points, back = (tables.interpolate, tables.projection) if tables.curved else (media.to_points, media.back)
-    if not tables.modal:
+    to_points, back = (basis.interpolate, basis.projection) if curved else (media.to_points, media.back)
+    if not basis.modal:
         to_points, back = to_points @ V, to_modes @ back
-    weighted, varying = (range(tables.variables), media.volume) if tables.curved else (media.weighted, media.mass)
-    step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.moving))
+    weighted, varying = (range(tables.variables), media.volume) if curved else (media.weighted, media.mass)
+    step, total = max(1, BLOCK // to_points.size), np.zeros((2, tables.physics.moving))
     for first in range(0, tables.elements, step):
         cells = slice(first, first + step)
-        jacobian = tables.jacobian[:, cells] if tables.curved else tables.mesh.measures[cells] / volume
-        apex = tables.weight[:, cells] if tables.curved and tables.weighted_modes is not None else None
+        jacobian = geometry.jacobian[:, cells] if curved else tables.mesh.measures[cells] / volume
+        apex = geometry.weight[:, cells] if basis.weighted_modes is not None else None
         C = capacities(tables, varying, cells)
-        modes = [to_modes @ values[v][:, cells] for v in range(tables.moving)]
+        modes = [to_modes @ values[v][:, cells] for v in range(tables.physics.moving)]
         weights = [jacobian if is_matrix(C) else c * jacobian for c in C]          # a matrix is the same in all of an element
         found = [weight_adjusted(each, weight, to_points, back, apex) if v in weighted else each * weight
                  for v, (each, weight) in enumerate(zip(modes, weights))]
@@ -44,7 +45,7 @@ def conserved(tables, values):
 def capacities(tables, varying, cells):
     """C of each variable in some elements, from the parameters that are one number per element and those that vary inside."""
     if tables.law.capacity is None:
-        return [1.0] * tables.moving
+        return [1.0] * tables.physics.moving
     m = {name: numbers[..., cells] for name, numbers in (tables.parameters | varying).items()}
     return Pointwise(tables.law.capacity, {"m": tables.physics.parameters}, "capacity")(m=m)
 
@@ -52,7 +53,7 @@ def capacities(tables, varying, cells):
 def weight_adjusted(modes, weight, to_points, back, apex=None):
     """The modes of p, P (p / weight) = q, from those of q (mode, element); weight (point, element).
 
-    apex (point, element): J_0 of pyramids, see `curved_tables`: then M_(J_0)^-1 M_(J_0^2 / weight) M_(J_0)^-1 p = q"""
+    apex (point, element): J_0 of pyramids, see `curved_geometry`: then M_(J_0)^-1 M_(J_0^2 / weight) M_(J_0)^-1 p = q"""
     inverse = 1 / np.broadcast_to(weight, (len(to_points), modes.shape[1]))
 
     def mass(weight):

@@ -26,60 +26,65 @@ PIECE = 1 << 18         # values of one block, where a function is only looked a
 class Media:
     """The values inside elements of the parameters that vary there. Values of a place are {name: (point, element)}.
 
-    tables     the `NodalTables` of the problem, without which nothing grows with the mesh
-    names      of the parameters that vary inside of an element, of the whole mesh where `tables` has a part of it
+    mesh, basis, physics   of the elements, without which nothing grows with the mesh
+    names      of the parameters that vary inside of an element, of the whole mesh where `mesh` is a part of it
     volume     values at the points of the volume;  faces: at those of the faces, in nodal DG the same nodes as the volume's
     mass       values at the points where r is divided by the capacity, if that needs them
     points     these points, (point, dim)
     to_points (point, row), back (row, point)   the matrices from the unknowns to these points, and back by projection"""
 
-    def __init__(self, tables):
-        self.tables = tables
+    def __init__(self, mesh, basis, physics):
+        self.mesh, self.basis, self.physics, self.law = mesh, basis, physics, physics.law
+
+    def build(self):
+        """Compute the values of all places."""
+        for place in ("volume", "faces", "mass"):
+            getattr(self, place)
 
     @cached_property
     def names(self):
-        return varying_inside(self.tables.law, self.tables.mesh.whole, self.tables.cell.nodes)
+        return varying_inside(self.law, self.mesh.whole, self.basis.cell.nodes)
 
     def at(self, points):
         """The values at reference points (point, dim)."""
-        return {name: inside(self.tables.mesh, self.tables.law.parameters[name], points) for name in self.names}
+        return {name: inside(self.mesh, self.law.parameters[name], points) for name in self.names}
 
     @cached_property
     def volume(self):
-        return self.at(self.tables.points)
+        return self.at(self.basis.points)
 
     @cached_property
     def faces(self):
-        return self.volume if self.tables.trace is None else self.at(self.tables.face_points)
+        return self.volume if self.basis.trace is None else self.at(self.basis.face_points)
 
     @cached_property
     def mass(self):
         if not self.weighted:
             return {}
-        return self.volume if self.points is self.tables.points else self.at(self.points)
+        return self.volume if self.points is self.basis.points else self.at(self.points)
 
     @cached_property
     def weighted(self):
         """Numbers of the variables whose r is divided by the capacity at points of quadrature: those for which `finish` needs
         values inside of elements."""
-        if self.tables.diagonal:
+        if self.basis.diagonal:
             return ()          # a diagonal mass matrix is divided by C at the nodes
-        found = tuple(v for v in range(self.tables.variables) if self.names and any(
+        found = tuple(v for v in range(self.physics.variables) if self.names and any(
             owner == "m" and name in self.names for owner, name in self.finish_of((v,)).used.values()))
         if found:
-            check_factors(self.tables.law, "a medium that varies inside of elements")
+            check_factors(self.law, "a medium that varies inside of elements")
         return found
 
     @cached_property
     def others(self):
         """Numbers of the other variables that `finish` changes."""
-        graph = self.tables.functions.finish.graph
+        graph = self.physics.functions.finish.graph
         return tuple(v for v, result in enumerate(graph.outputs)
                      if v not in self.weighted and graph.nodes[result][:2] != ("input", f"r{v}"))
 
     def finish_of(self, variables):
         """The function `finish` for some variables alone, see `Physics`."""
-        physics = self.tables.physics
+        physics = self.physics
 
         def some(r, q, x, t, m):
             result = physics.finish(r, q, x, t, m)
@@ -88,11 +93,11 @@ class Media:
 
     @cached_property
     def _rule(self):
-        t = self.tables
-        if t.interpolate is not None:
-            return t.points, t.interpolate, t.projection
-        points, weights = t.mesh.cell_shape.quadrature(2 * t.order)
-        return points, t.cell.interpolation(points), t.cell.vandermonde @ (t.cell.evaluate_basis(points) * weights[:, None]).T
+        basis, cell = self.basis, self.basis.cell
+        if basis.interpolate is not None:
+            return basis.points, basis.interpolate, basis.projection
+        points, weights = basis.shape.quadrature(2 * basis.order)
+        return points, cell.interpolation(points), cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
 
     @property
     def points(self):
@@ -105,13 +110,6 @@ class Media:
     @property
     def back(self):
         return self._rule[2]
-
-    @property
-    def rows(self):
-        """Numbers of an element that the tables hold: the values of all places."""
-        of_volume, of_faces = len(self.tables.points), self.tables.face_nodes.size * (self.tables.trace is not None)
-        of_mass = len(self.points) if self.weighted and self.points is not self.tables.points else 0
-        return len(self.names) * (of_volume + of_faces + of_mass)
 
 
 def varying_inside(law, mesh, nodes):

@@ -28,7 +28,6 @@ from .mortar_forms import takes_energy
 from .operator import DGOperator
 from .physics import Physics
 from .set_operations import CurvedOperations, SetOperations
-from .set_operator import SetOperator
 from .sets import ElementSet, bent, cut_out, set_joins, sets_of, uneven_sets
 from .spectrum import limiting_part
 from .stability import check_stepper
@@ -48,12 +47,10 @@ class DG(Method):
     A method has check_set(problem, uneven) and tables(problem) for elements that are alike; uneven: whether some of them meet
     others at faces with other points.
 
-    set_operator   the class of what belongs to one set on a backend, see `SetOperator`
-
     shapes   names of the shapes of cells that it works on"""
 
     programs = True
-    has_flux, start, recipe, by_region, set_operator = True, "projection", SetOperations, True, SetOperator
+    has_flux, start, quadrature, recipe, by_region = True, "projection", None, SetOperations, True
 
     @property
     def orders(self) -> Any:
@@ -123,7 +120,7 @@ class DG(Method):
 
     def operations(self, tables: Any) -> Any:
         """The recipe for these tables."""
-        return CurvedOperations if tables.curved else self.recipe
+        return CurvedOperations if tables.geometry.curved else self.recipe
 
     def operator(self, problem: Problem, backend: Any) -> DGOperator:
         """The `DGOperator` of a problem on a backend."""

@@ -11,12 +11,14 @@ from ...mesh.faces import Inner
 from ...physics.fluxes import upwind
 from ...support.wording import choose
 from ..problem import Problem
-from .curved_tables import CurvedModalTables
+from .basis import modal_basis
+from .curved_geometry import CurvedGeometry, degree_for
+from .geometry import AffineGeometry
 from .limiters.tables import LimiterOptions
 from .method import DG, SIMPLICES, check_degree, check_orders, check_problem
-from .set_operator import ModalSetOperator
+from .physics import Physics
 from .sets import bent
-from .tables import ModalTables
+from .tables import Tables
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class ModalDG(DG):
     indicator: str | None = None
     positivity: bool | str = False
     surface: str | None = field(default=None, repr=False)          # not in repr: it changes results by rounding only
-    shapes, set_operator = SIMPLICES, ModalSetOperator
+    shapes = SIMPLICES
 
     def __post_init__(self):
         check_orders(self, range(7))
@@ -83,9 +85,10 @@ class ModalDG(DG):
                                        "ones beside straight ones")
 
     def tables(self, problem: Problem) -> Any:
-        """The `ModalTables` of a problem; the numerical flux is by default `upwind`."""
-        given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
-        kind = CurvedModalTables if bent(problem.mesh).any() else ModalTables
-        tables = kind(*given, self.quadrature, self.limiting)
-        tables.surface = self.surface
-        return tables
+        """The `Tables` of a problem; the numerical flux is by default `upwind`."""
+        mesh, curved = problem.mesh, bool(bent(problem.mesh).any())
+        physics = Physics(problem.law, problem.flux or upwind, problem.source, problem.numbers, True, curved)
+        degree = degree_for(mesh, self.order, self.quadrature) if curved else self.quadrature
+        basis = modal_basis(mesh.cell_shape, self.order, degree, physics.sources_inside)
+        geometry = (CurvedGeometry if curved else AffineGeometry)(mesh, basis)
+        return Tables(mesh, problem.boundary, physics, basis, geometry, self.limiting, surface=self.surface)

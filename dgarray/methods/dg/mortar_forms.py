@@ -7,12 +7,13 @@ from ...physics.trace import call
 
 
 def mortar_form(physics, nodes, volume_flux):
-    """The form, "projected", "linear" or "split", for a `Physics` on such nodes, in weak form (volume_flux None) or split form.
+    """The form, "projected", "linear" or "split", for a `Physics` on such nodes, in weak form (volume_flux None) or split form;
+    nodes: "gauss", "lobatto", or None where the mass matrix is not diagonal.
 
     At Gauss-Lobatto nodes "linear" and "split" keep energy or entropy, and cost up to one order.  In weak form a numerical flux
     with dissipation does without; the split form, which is there to keep them, does not."""
     law = physics.law
-    if nodes == "gauss":
+    if nodes != "lobatto":
         return "projected"
     if law.products is None and is_linear(law) and not varies(law):
         return "projected" if volume_flux is None and takes_energy(physics) else "linear"

@@ -49,13 +49,13 @@ class MortarList:
         self.rows = join.left, join.right
         self.same = all(same_points(to) for to, _ in self.matrices)
         self.order = [to.argmax(axis=1) if self.same else slice(None) for to, _ in self.matrices]
-        self.node_places = [(side.points_of(rows[:, 1], corners).T * side.elements + rows[:, 0])[order]
+        self.node_places = [(side.basis.points_of(rows[:, 1], corners).T * side.elements + rows[:, 0])[order]
                             for side, rows, order in zip(tables, self.rows, self.order)]
-        self.positions = [side.positions_on_faces(rows[:, 1], corners).T[order]
+        self.positions = [side.basis.positions_on_faces(rows[:, 1], corners).T[order]
                           for side, rows, order in zip(tables, self.rows, self.order)]
-        self.flux_slots = [(rows[:, 1] * side.face_nodes.shape[1] + positions) * side.elements + rows[:, 0]
+        self.flux_slots = [(rows[:, 1] * side.basis.face_nodes.shape[1] + positions) * side.elements + rows[:, 0]
                            for side, rows, positions in zip(tables, self.rows, self.positions)]
-        self.scales = [side.per_area(rows[:, 0]) for side, rows in zip(tables, self.rows)]
+        self.scales = [side.geometry.per_area(rows[:, 0]) for side, rows in zip(tables, self.rows)]
         self.moved = [side.physics.moved for side in tables]
         self.profiles = self.profiles_of(join.condition)
         self.function = flux_between(*(side.physics for side in tables), self.forms, join.condition, self.profiles)
@@ -63,13 +63,13 @@ class MortarList:
         self.shares = [self.shares_of(side, i) for i, side in enumerate(tables)]
         self.splits = [SplitSide(self, i) if form == "split" and not same_points(to) else None
                        for i, (form, (to, _)) in enumerate(zip(self.forms, self.matrices))]
-        self.owns = [None if side.weak or own_several else OwnFlux(self, i)
+        self.owns = [None if side.physics.weak or own_several else OwnFlux(self, i)
                      for i, (side, own_several) in enumerate(zip(tables, several))]
 
     def set_geometry(self, to_mortar):
         """Normals, areas and positions at the mortars, (mortar point, face), from the left side's geometry."""
         tables = self.tables[0]
-        vectors = multiply(to_mortar, tables.area_vectors(self.join.left, len(self.join.orientation)))
+        vectors = multiply(to_mortar, tables.geometry.area_vectors(self.join.left, len(self.join.orientation)))
         areas = np.linalg.norm(vectors, axis=0)
         self.normals, self.areas = vectors / areas, areas
         varying = any(side.media.names for side in self.tables)
@@ -115,10 +115,10 @@ class OwnFlux:
 
     def __init__(self, mortars, i):
         tables, rows, corners, order = mortars.tables[i], mortars.rows[i], mortars.corners, mortars.order[i]
-        vectors = (1 - 2 * i) * tables.area_vectors(rows, corners)
+        vectors = (1 - 2 * i) * tables.geometry.area_vectors(rows, corners)
         self.function, self.vectors = own_flux(tables.physics), vectors[:, order]
         needed = tables.media.names or self.function.depends_on("x")
-        points = tables.reference.face_polynomials(corners).points[order]
+        points = tables.basis.reference.face_polynomials(corners).points[order]
         self.x = positions_of(tables, rows, points) if needed else None
         self.parameters = parameters_of(tables, rows[:, 0], self.x)
 
@@ -131,12 +131,13 @@ class SplitSide:
 
     def __init__(self, mortars, i):
         tables, rows, (self.to, back) = mortars.tables[i], mortars.rows[i], mortars.matrices[i]
-        self.function, (self.to_entropy, self.from_entropy) = tables.functions.two_point, tables.entropy_functions
+        self.function = tables.physics.functions.two_point
+        self.to_entropy, self.from_entropy = tables.physics.entropy_functions
         self.parts = 1 if mortars.join.part is None or i == 0 else len(parts(tables.dim))
         self.back = back / self.parts
-        face = tensor_cell(tables.dim - 1, tables.order, tables.kind)
+        face = tensor_cell(tables.dim - 1, tables.order, tables.basis.kind)
         self.mean = face.weights[None] / face.weights.sum()
-        self.areas = (1 - 2 * i) * tables.area_vectors(rows)          # outward ones are those of the left side
+        self.areas = (1 - 2 * i) * tables.geometry.area_vectors(rows)          # outward ones are those of the left side
         self.vectors = self.parts * mortars.normals * mortars.areas
         x = positions_of(tables, rows, face.nodes) if tables.media.names else None
         self.own, self.there = parameters_of(tables, rows[:, 0], x), mortars.parameters[i]
@@ -148,7 +149,7 @@ def matrices_of(join, left, right):
 
     Where both sides have the same points, the mortar has these, and fluxes need no quadrature."""
     corners, forms = len(join.orientation), [tables.mortar_form for tables in (left, right)]
-    faces = [tables.reference.face_polynomials(corners) for tables in (left, right)]
+    faces = [tables.basis.reference.face_polynomials(corners) for tables in (left, right)]
     own, order = faces[0].points, max(left.order, right.order)
     if join.part is None and own.shape == faces[1].points.shape:
         distance = np.abs(there(join, own)[:, None] - faces[1].points).max(axis=2, initial=0)
@@ -158,9 +159,9 @@ def matrices_of(join, left, right):
     points, weights = rule_on_face(corners, left.dim - 1, order, "gauss" if "projected" in forms else "lobatto")
     matrices = []
     for tables, face, form, r in zip((left, right), faces, forms, (points, there(join, points))):
-        to = face.at(r)
-        lumped = form != "projected"
-        matrices.append((to, to.T * weights / tables.cell.face_weights[:, None] if lumped else face.projection(r, weights)))
+        to, lumped = face.at(r), form != "projected"
+        back = to.T * weights / tables.basis.cell.face_weights[:, None] if lumped else face.projection(r, weights)
+        matrices.append((to, back))
     return points, matrices
 
 
@@ -196,7 +197,7 @@ def positions_of(tables, rows, r):
     shape, x = tables.mesh.cell_shape, np.empty((tables.dim, len(r), len(rows)))
     for face in np.unique(rows[:, 1]):
         some, corners = rows[:, 1] == face, np.array(shape.faces[face])
-        x[:, :, some] = tables.positions(corner_weights(len(corners), r) @ shape.corners[corners], rows[some, 0])
+        x[:, :, some] = tables.geometry.positions(corner_weights(len(corners), r) @ shape.corners[corners], rows[some, 0])
     return x
 
 

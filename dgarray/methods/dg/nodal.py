@@ -10,12 +10,15 @@ from typing import Any
 from ...physics.fluxes import upwind
 from ...support.wording import choose
 from ..problem import Problem
-from .curved_tables import CurvedTables
+from .basis import at_nodes, in_weighted_modes, modal_basis, nodal_basis
+from .curved_geometry import CurvedGeometry, degree_for
 from .filter import ExponentialFilter
+from .geometry import AffineGeometry
 from .limiters.tables import LimiterOptions
 from .method import DG, STRONG, check_degree, check_limiting, check_orders, check_problem, shown_limiting
+from .physics import Physics
 from .sets import bent
-from .tables import NodalTables, QuadratureTables
+from .tables import Tables
 from .tensor import SHAPES as TENSOR_SHAPES, TensorDG
 
 
@@ -91,12 +94,17 @@ class NodalDG(DG):
         self.limiting.check_law(problem.law)
 
     def tables(self, problem: Problem) -> Any:
-        """The `NodalTables` of a problem, or its `QuadratureTables`; the numerical flux is by default `upwind`."""
-        given = problem.mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source
-        if bent(problem.mesh).any():
-            tables = CurvedTables(*given, self.quadrature)
+        """The `Tables` of a problem; the numerical flux is by default `upwind`."""
+        mesh, curved = problem.mesh, bool(bent(problem.mesh).any())
+        weak = curved or self.quadrature is not None
+        physics = Physics(problem.law, problem.flux or upwind, problem.source, problem.numbers, weak, curved or not weak)
+        if weak:
+            degree = degree_for(mesh, self.order, self.quadrature) if curved else self.quadrature
+            basis = at_nodes(modal_basis(mesh.cell_shape, self.order, degree, physics.sources_inside))
         else:
-            tables = NodalTables(*given) if self.quadrature is None else QuadratureTables(*given, self.quadrature)
-        tables.limiting = self.limiting
-        tables.filter = None if self.filter is None else self.filter.matrix(tables.cell)
-        return tables
+            basis = nodal_basis(mesh.cell_shape, self.order)
+        if curved:
+            basis = in_weighted_modes(basis)
+        geometry = (CurvedGeometry if curved else AffineGeometry)(mesh, basis)
+        return Tables(mesh, problem.boundary, physics, basis, geometry, self.limiting,
+                      None if self.filter is None else self.filter.matrix(basis.cell))

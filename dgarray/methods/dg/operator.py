@@ -16,11 +16,13 @@ from .joins import JOINS
 from .limiters.linear import LinearLimiterTables
 from .mortars import points_at_mortars
 from .set_operations import SeveralSets
+from .set_operator import SetOperator
 from .sets import cut_out, set_joins, sets_of
 from .sets_state import SetsState
 from .spectrum import limiting_part, rounded_down, search_of, searched, stable_step
 from .stability import check_stepper
 from .stage_program import last_stage
+from .step_limits import damping, limit, rates as wave_rates
 
 
 class SetsTables(NamedTuple):
@@ -44,7 +46,7 @@ class DGOperator(SetsState):
 
     def __init__(self, problem, method, sets, backend, tables=None):
         """tables: {name of a set: its tables}, of the same problem on another backend"""
-        operators = {each.name: each.method.set_operator(each, backend, tables and tables[each.name]) for each in sets}
+        operators = {each.name: SetOperator(each, backend, tables and tables[each.name]) for each in sets}
         # As kernels have them: what is alone has no name.
         named = {each.name if len(sets) > 1 else None: each for each in sets}
         operations = {name: operators[each.name].operations for name, each in named.items()}
@@ -196,7 +198,7 @@ class DGOperator(SetsState):
         if self._decisive is None:
             found = []
             for each in self.operators.values():
-                tables, functions = each.tables, each.tables.functions
+                tables, functions = each.tables, each.tables.physics.functions
                 admits, speed = tables.law.admissible is not None, functions.wave_speed
                 late = tables.filter is not None or admits and functions.admissible.depends_on("t")
                 found.append((speed.depends_on("q"), speed.depends_on("t"), admits, late or not each.operations.checks))
@@ -258,7 +260,7 @@ class DGOperator(SetsState):
     def limits(self, stepper):
         """(factor, exponent, rate of what is damped) of each set, see `_rate_of_step`."""
         if stepper.name not in self._limits:
-            self._limits[stepper.name] = [(*each.limit(stepper), each.damping / real_limit(stepper))
+            self._limits[stepper.name] = [(*limit(each, stepper), damping(each) / real_limit(stepper))
                                           for each in self.set_tables.values()]
         return self._limits[stepper.name]
 
@@ -267,8 +269,8 @@ class DGOperator(SetsState):
 
         1 / dt = largest of rate / factor + damping / z,
 
-        with factor of `NodalTables.limit`, the law's damping rate, and z the stepper's stability limit on the negative real
-        axis."""
+        with factor of `dgarray.methods.dg.step_limits.limit`, the law's damping rate, and z the stepper's stability limit on
+        the negative real axis."""
         if not self.several:
             (factor, _, damped), = self.limits(stepper)
             return rates / factor + damped
@@ -282,7 +284,7 @@ class DGOperator(SetsState):
         return step_of(rate if self.messages is None else self.messages.largest(np.array([rate]))[0])
 
     def waves_step(self, state, t):
-        if any(each.functions.wave_speed.depends_on(what) for each in self.set_tables.values() for what in "qt"):
+        if any(each.physics.functions.wave_speed.depends_on(what) for each in self.set_tables.values() for what in "qt"):
             return None
         return min(each.waves_step(self.stepper) for each in self.operators.values())
 
@@ -293,7 +295,7 @@ class DGOperator(SetsState):
         return self._search(self.set_tables.values())
 
     def _search(self, tables):
-        return None if self.alike and next(iter(tables)).join_faces else search_of(list(tables))
+        return None if self.alike and next(iter(tables)).faces.at_joins else search_of(list(tables))
 
     def searched(self, places):
         unknowns = max(int(np.prod(each.shape[:2])) for each in self.operators.values())
@@ -311,7 +313,7 @@ class DGOperator(SetsState):
             return np.nan
         (search, count), rates = search, np.empty(problem.mesh.cell_count)
         for each, own in zip(sets, tables.values()):          # rates of different sets do not compare well
-            rates[each.cells] = own.rates() / (own.limit(stepper)[0] if len(sets) > 1 else 1)
+            rates[each.cells] = wave_rates(own) / (limit(own, stepper)[0] if len(sets) > 1 else 1)
         if not np.isfinite(rates).all():
             return np.nan
         backend = ArrayBackend(np, "float64", "numpy", self.backend.threads)

@@ -1,4 +1,5 @@
 """A law, a numerical flux and boundary conditions as the pointwise functions that a method asks a backend to evaluate."""
+from functools import cached_property
 from types import SimpleNamespace
 
 from ...physics.declared import declared
@@ -34,6 +35,8 @@ class Physics(physics.Physics):
     admissible (q, x, t, m)              one component, true or false; only where the law has it
     """
 
+    volume_flux = None          # of the split form
+
     def __init__(self, law, flux, source, parameters, weak=False, collocated=None):
         super().__init__(law, flux, source, parameters)
         self.weak, d, v = weak, law.dim, self.variables
@@ -58,6 +61,28 @@ class Physics(physics.Physics):
     def sources_inside(self):
         """Whether `volume` returns the sources."""
         return bool(self.sources or self.internal) and not self.collocated
+
+    @cached_property
+    def varying(self):
+        """Names of the law's parameters that vary in space."""
+        return [name for name, value in self.parameters.items() if value is None]
+
+    @cached_property
+    def finishes(self):
+        """Whether `finish` changes the tendency, by sources or a capacity."""
+        graph = self.functions.finish.graph
+        return [graph.nodes[i][:2] for i in graph.outputs] != [("input", f"r{v}") for v in range(self.variables)]
+
+    @cached_property
+    def needs_x(self):
+        """Whether any function depends on the position x, besides those of boundary conditions."""
+        return any(function.depends_on("x") for function in vars(self.functions).values())
+
+    @cached_property
+    def speeds_everywhere(self):
+        """Whether the wave speed normal to a face is maximised over all points of an element, not over those of the face alone:
+        where the state varies strongly in an element, its fastest wave may be at another face or in the interior."""
+        return not self.weak or self.functions.wave_speed.depends_on("q")
 
     def flux_along(self, n, q, x, t, m):
         return self.plus_products(self.own_flux(n, q, x, t, m), q, self.product_flux(q, n))

@@ -17,7 +17,8 @@ class SetConstants:
     all, own   the `Domain`s of all its elements, and of those that are not copies of other parts' elements, which come first"""
 
     def __init__(self, trace, tables, name=""):
-        self.trace, self.tables, self.functions = trace, tables, tables.functions
+        self.trace, self.tables, self.functions = trace, tables, tables.physics.functions
+        self.basis, self.geometry = tables.basis, tables.geometry
         self.prefix = f"{name}: " if name else ""
         self.all = Domain(f"{self.prefix}elements", tables.elements)
         self.own = self.all if tables.owned == tables.elements else Domain(f"{self.prefix}own elements", tables.owned)
@@ -29,13 +30,12 @@ class SetConstants:
         return self.constant(name, values.shape, lambda: values)
 
     def metric(self, name):
-        """Metrics of the own elements, by the name in `NodalTables.shapes`."""
+        """Metrics of the own elements, by the name in `Geometry.shapes`."""
         return self.all_metric(name).first(self.own)
 
     def all_metric(self, name):
         """The same of all elements."""
-        tables = self.tables
-        return self.constant(name, tables.shapes[name], lambda: getattr(tables, name), self.all)
+        return self.constant(name, self.geometry.shapes[name], lambda: getattr(self.geometry, name), self.all)
 
     @property
     def gradients(self):
@@ -56,19 +56,19 @@ class SetConstants:
         if not self.needs_x:
             return None
         shape = self.tables.dim, len(points), self.tables.elements
-        return self.constant(name, shape, lambda: self.tables.coordinates(points), self.all)
+        return self.constant(name, shape, lambda: self.geometry.coordinates(points), self.all)
 
     @property
     def x(self):
-        found = self.positions("x", self.tables.points)
+        found = self.positions("x", self.basis.points)
         return found and found.first(self.own)
 
     @property
     def face_x(self):
         """x at the face points, or where the face nodes are nodes, at the nodes."""
-        if self.tables.trace is None:
-            return self.positions("x", self.tables.points)
-        return self.positions("x at faces", self.tables.face_points)
+        if self.basis.trace is None:
+            return self.positions("x", self.basis.points)
+        return self.positions("x at faces", self.basis.face_points)
 
     def parameters(self, place="volume"):
         """{name: values} of the law's parameters that vary in the own elements: one for an element, or those at the points of a
@@ -78,10 +78,11 @@ class SetConstants:
     def all_parameters(self, place="volume"):
         """{name: values} as of `parameters`, in all elements, copies of other parts' included."""
         tables, found = self.tables, {}
-        for name in tables.varying:
+        for name in tables.physics.varying:
             if name in tables.media.names:
-                points = {"volume": len(tables.points), "faces": len(tables.face_points)}.get(place) or len(tables.media.points)
-                found[name] = self.constant(f"m.{name} at {place}", (points, tables.elements),
+                points = {"volume": self.basis.points, "faces": self.basis.face_points}.get(place)
+                count = len(tables.media.points if points is None else points)
+                found[name] = self.constant(f"m.{name} at {place}", (count, tables.elements),
                                             lambda name=name: getattr(tables.media, place)[name], self.all)
             else:
                 found[name] = self.constant(f"m.{name}", (tables.elements,),
@@ -93,7 +94,7 @@ class SetConstants:
     @property
     def pairs(self):
         """The `Side`s (left, right) of the faces between two elements of the set, in lists."""
-        lists, known = SortedFaces(self.tables), self.tables.side_shapes
+        lists, known = SortedFaces(self.tables), self.tables.faces.side_shapes
         if "counts" not in known:
             known["counts"] = [faces.cells.shape[1] for faces in lists.found]
         for number, count in enumerate(known["counts"]):
@@ -104,7 +105,7 @@ class SetConstants:
     @property
     def groups(self):
         """(`Group`, its `Side`) of the boundary faces with each condition; those at joins are left out."""
-        for group in self.tables.groups:
+        for group in self.tables.faces.groups:
             if len(group.faces) and group.jump is not None:
                 yield group, self.side_of(group)
 
@@ -127,7 +128,7 @@ class SortedFaces:
         kinds = by_kind(mesh)
         for left, right in kinds.interior + kinds.halo:
             order = np.argsort(left[:, 0], kind="stable")
-            lists.append(between(mesh, self.tables.reference, left[order], right[order]))
+            lists.append(between(mesh, self.tables.basis.reference, left[order], right[order]))
         return lists
 
     def side(self, number, i):
@@ -154,7 +155,7 @@ class Side:
 
     def constant(self, name, held, kind="real"):
         """An array (.., face), which held() returns."""
-        known = self.tables.side_shapes
+        known = self.tables.faces.side_shapes
         if (self.name, name) not in known:
             known[self.name, name] = held().shape[:-1]
         shape = *known[self.name, name], self.count
@@ -171,7 +172,7 @@ class Side:
 
     @cached_property
     def metrics(self):
-        return self.tables.at_sides(self.arrays["sides"], self.arrays["cells"], self.arrays["nodes"])
+        return self.tables.geometry.at_sides(self.arrays["sides"], self.arrays["cells"], self.arrays["nodes"])
 
     @property
     def normals(self):
@@ -185,7 +186,7 @@ class Side:
     def parameters(self):
         tables, names = self.tables, self.tables.media.names
         of_faces = {name: self.constant(f"m.{name}", lambda name=name: tables.parameters[name][self.arrays["cells"]])
-                    for name in tables.varying if name not in names}
+                    for name in tables.physics.varying if name not in names}
         return of_faces | {name: self.constant(f"m.{name}", lambda name=name: tables.media.faces[name].reshape(-1)[
             self.arrays["nodes"]]) for name in names}
 

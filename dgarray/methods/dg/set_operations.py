@@ -180,7 +180,7 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
 
     @property
     def work(self):
-        tables, speed = self.tables, self.tables.functions.wave_speed
+        tables, speed = self.tables, self.tables.physics.functions.wave_speed
         there = {"right-hand side": True, "limiter": tables.limits is not None, "filter": tables.filter is not None,
                  "wave speeds": speed.depends_on("q") or speed.depends_on("t"),
                  "admissible states": tables.law.admissible is not None}
@@ -189,7 +189,7 @@ class SetOperations(DGArrays, StagesOfSets, Recipe):
 
 def form_of(tables):
     """The class of the recipe for these tables."""
-    return TensorForm if tables.diagonal else CurvedForm if tables.curved else WeakForm
+    return TensorForm if tables.basis.diagonal else CurvedForm if tables.geometry.curved else WeakForm
 
 
 class CurvedOperations(SetOperations):

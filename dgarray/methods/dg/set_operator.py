@@ -4,12 +4,12 @@ import numpy as np
 from ...physics.inadmissible_states import not_admitted
 from ...physics.trace import call
 from ...reference.columns import multiply
-from ...reference.tensor import tensor_cell
 from ..array_operator import rows_not_finite
 from ..check import Check
 from ..operator import Operator
 from ..physics import real
 from .mass import conserved
+from .step_limits import internal_rates, limit, rates
 
 PROJECTED = 4096          # elements that are projected at a time, for the initial state
 
@@ -19,7 +19,7 @@ class SetOperator(Operator):
     element).
 
     of_set       the `ElementSet`
-    tables       matrices, metrics and index lists; operations: the `SetOperations` that are made from them"""
+    tables       its `Tables`;  operations: the `SetOperations` that are made from them"""
 
     one = True
 
@@ -38,14 +38,15 @@ class SetOperator(Operator):
     def nodal(self, q):
         """Values of the law's variables at the nodes, (variable, node, element), of a state q (variable, row, element) on the
         host."""
-        return self.at_nodes(q[:self.tables.moving])
+        return self.at_nodes(q[:self.tables.physics.moving])
 
     def internal(self, q):
-        return self.at_nodes(q[self.tables.moving:])
+        return self.at_nodes(q[self.tables.physics.moving:])
 
     def at_nodes(self, q):
         """Values at the nodes of variables of a state."""
-        return q
+        basis = self.tables.basis
+        return basis.reference.nodal.astype(q.dtype, copy=False) @ q if basis.modal else q
 
     def conserved(self, values):
         return conserved(self.tables, values)
@@ -60,7 +61,7 @@ class SetOperator(Operator):
         q = np.zeros(self.shape)
         for first in range(0, tables.elements, PROJECTED):
             some = slice(first, first + PROJECTED)
-            x = tuple(tables.positions(points, some))
+            x = tuple(tables.geometry.positions(points, some))
             values = tables.physics.at_points(f, x, t, "the initial state")
             for v, value in enumerate(values):
                 q[v, :, some] = multiply(matrix, np.broadcast_to(real(value, tables.law.variables[v]), x[0].shape))
@@ -69,19 +70,16 @@ class SetOperator(Operator):
     def projection(self):
         """The points (point, dim) in the reference cell at which `projected` evaluates a function, and the matrix (row, point)
         from values there to the state."""
-        cell = self.tables.cell
-        return (cell.nodes, np.eye(len(cell.nodes))) if self.method.start == "interpolation" else self.nearest(cell)
-
-    def nearest(self, cell):
-        """The same of the polynomial that is nearest in L2."""
-        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * cell.order + 4, self.method.quadrature or 0))
-        return points, cell.vandermonde @ (cell.evaluate_basis(points) * weights[:, None]).T
+        basis = self.tables.basis
+        if self.method.start == "interpolation":
+            return basis.cell.nodes, np.eye(basis.rows)
+        return basis.nearest(self.method.quadrature or 0)
 
     def not_admitted(self, f):
         tables, (points, _) = self.tables, self.projection()
         for first in range(0, tables.elements if tables.law.admissible else 0, PROJECTED):
             some = slice(first, first + PROJECTED)
-            x = tuple(tables.positions(points, some))
+            x = tuple(tables.geometry.positions(points, some))
             q = tables.physics.at_points(f, x, 0.0, "the initial state")
             m = {name: values[some] for name, values in tables.parameters.items()} | {
                 name: call(tables.law.parameters[name], dict(x=x), name) for name in tables.media.names}
@@ -107,38 +105,16 @@ class SetOperator(Operator):
         return np.insert(bad, 1, 0, axis=1)
 
     def state_at(self, q, place, row):
-        tables = self.tables
-        points = tables.points if tables.trace is None else np.concatenate([tables.points, tables.face_points])
+        tables, basis = self.tables, self.tables.basis
+        points = basis.points if basis.trace is None else np.concatenate([basis.points, basis.face_points])
         r = points[row:row + 1]
-        values = tables.reference.basis.evaluate_basis(r) if tables.modal else tables.cell.interpolation(r)
-        x = tables.positions(r, slice(place, place + 1))
-        return (q[:tables.moving, :, place] @ values[0]), tuple(c.item() for c in x)
+        x = tables.geometry.positions(r, slice(place, place + 1))
+        return (q[:tables.physics.moving, :, place] @ basis.values(r)[0]), tuple(c.item() for c in x)
 
     def waves_step(self, stepper):
         """About the largest step that waves alone would allow, for wave speeds that do not change."""
         tables = self.tables
         if not tables.elements:
             return np.inf
-        rate = float(np.max(tables.rates() - tables.internal_rates(tuple(tables.mesh.centroids.T))))
-        return tables.limit(stepper)[0] / rate if rate > 0 else np.inf
-
-
-class ModalSetOperator(SetOperator):
-    """A set of modal DG; the state is the coefficients c[variable, mode, element]."""
-
-    def at_nodes(self, q):
-        return self.tables.reference.nodal.astype(q.dtype, copy=False) @ q
-
-    def nearest(self, cell):
-        reference = self.tables.reference
-        points, weights = self.tables.mesh.cell_shape.quadrature(max(2 * self.method.order + 4, reference.degree))
-        return points, (reference.basis.evaluate_basis(points) * weights[:, None]).T
-
-
-class TensorSetOperator(SetOperator):
-    """A set of tensor-product DG."""
-
-    def nearest(self, cell):
-        exact, fine = tensor_cell(cell.dim, cell.order), tensor_cell(cell.dim, cell.order + 2)
-        to_exact = exact.interpolation(fine.nodes).T * fine.weights / exact.weights[:, None]
-        return fine.nodes, exact.interpolation(cell.nodes) @ to_exact
+        rate = float(np.max(rates(tables) - internal_rates(tables, tuple(tables.mesh.centroids.T))))
+        return limit(tables, stepper)[0] / rate if rate > 0 else np.inf

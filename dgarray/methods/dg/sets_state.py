@@ -24,13 +24,14 @@ class SetsState(SteppedOperator):
         super().__init__(problem, method, operations, backend)
         self.sets, self.operators, self.several, self.alike = sets, operators, len(sets) > 1, sets[0].name is None
         self.internals = {f"{name} internal": name for name, each in operators.items()
-                          if each.tables.variables > each.tables.moving}
+                          if each.tables.variables > each.tables.physics.moving}
         self.one = list(self.zones) == [None] and not self.internals          # whether plain arrays are one
         first = {each.zone: operators[each.name].tables for each in reversed(sets)}
-        self.unknowns = {key_of(zone): (first[zone].moving, first[zone].rows, len(cells)) for zone, cells in self.zones.items()}
+        self.unknowns = {key_of(zone): (first[zone].physics.moving, first[zone].rows, len(cells))
+                         for zone, cells in self.zones.items()}
         for name, of_set in self.internals.items():
             tables = operators[of_set].tables
-            self.unknowns[name] = (tables.variables - tables.moving, *operators[of_set].shape[1:])
+            self.unknowns[name] = (tables.variables - tables.physics.moving, *operators[of_set].shape[1:])
         if not self.several:
             self.shape = operators[sets[0].name].shape
 
@@ -107,7 +108,7 @@ class SetsState(SteppedOperator):
 
     def merged(self, parts):
         """Plain arrays from {set: q}: the inverse of `split`."""
-        counts = {name: operator.tables.moving for name, operator in self.operators.items()}
+        counts = {name: operator.tables.physics.moving for name, operator in self.operators.items()}
         found = self.by_zone({name: q[:counts[name]] for name, q in parts.items()})
         if self.one:
             return found
@@ -160,7 +161,7 @@ class SetsState(SteppedOperator):
     def to_highest(self):
         """From the nodes of each set to those of the highest order, {set: (node, node)}."""
         spaces = {space.mesh.cell_type: space for space in getattr(self.space, "spaces", [self.space])}
-        return {each.name: self.operators[each.name].tables.cell.interpolation(
+        return {each.name: self.operators[each.name].tables.basis.cell.interpolation(
             spaces[each.problem.mesh.cell_type].cell.nodes) for each in self.sets}
 
     def _together(self, values, places, count):

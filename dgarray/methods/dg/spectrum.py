@@ -66,7 +66,7 @@ def search_of(tables):
     None where the measured table of `dgarray.methods.dg.stability` is used instead: a wave speed depends on state or time, or
     the mesh is too large and the family of the laws allows no part of it."""
     names = [family(each.law) for each in tables]          # refuses a name that is not a family
-    if any(each.functions.wave_speed.depends_on(what) for each in tables for what in "qt"):
+    if any(each.physics.functions.wave_speed.depends_on(what) for each in tables for what in "qt"):
         return None
     # In 1D each wave is advection.
     families = {name if each.law.family and each.dim > 1 else "scalar" for name, each in zip(names, tables)}

@@ -16,13 +16,17 @@ from ...reference.tensor import KINDS
 from ...spaces.tensor import TensorSpace
 from ...support.wording import choose
 from ..problem import Problem
+from .basis import tensor_basis
+from .geometry import AffineGeometry
 from .limiters.tables import LimiterOptions, needs_pressure
 from .method import DG, check_limiting, check_problem, shown_limiting
 from .mortar_forms import mortar_form
 from .physics import Physics
 from .set_operations import TensorOperations
-from .set_operator import TensorSetOperator
-from .tensor_tables import AffineTensorTables, TensorTables, are_affine
+from .shock_sensor import ShockSensor
+from .tables import Tables
+from .tensor_geometry import TensorGeometry, are_affine
+from .tensor_physics import TensorPhysics
 
 SHAPES = "quadrilateral", "hexahedron"
 PARALLEL = {2: "parallelograms", 3: "parallelepipeds"}
@@ -68,7 +72,7 @@ class TensorDG(DG):
     positivity: bool | str = False
     limiter: str | None = None
     indicator: str | None = None
-    shapes, recipe, set_operator = SHAPES, TensorOperations, TensorSetOperator
+    shapes, recipe = SHAPES, TensorOperations
 
     def __post_init__(self):
         choose("nodes", self.nodes, KINDS)
@@ -167,12 +171,15 @@ class TensorDG(DG):
                              "such as upwind")
 
     def tables(self, problem: Problem) -> Any:
-        """The `TensorTables` of a problem; the numerical flux is by default `upwind`."""
-        tables = AffineTensorTables if are_affine(problem.mesh) else TensorTables
-        mesh = problem.mesh
+        """The `Tables` of a problem; the numerical flux is by default `upwind`."""
+        mesh, law, affine = problem.mesh, problem.law, are_affine(problem.mesh)
         if len(mesh.whole.hanging):
             every = np.arange(mesh.whole.cell_count)
             apart = mesh.whole.part(every, Inner.JOIN)
             mesh = apart if mesh.share is None else within(mesh, apart, every)[1]
-        return tables(mesh, self.order, problem.law, problem.boundary, problem.flux or upwind, problem.source, self.nodes,
-                      self.volume_flux, self.limiting, self.shock_capturing)
+        share = self.shock_capturing
+        sensor = None if share is None else ShockSensor(law, self.order, float(share))
+        physics = TensorPhysics(law, problem.flux or upwind, problem.source, problem.numbers, self.volume_flux, sensor, affine)
+        basis = tensor_basis(mesh.cell_shape, self.order, self.nodes)
+        geometry = AffineGeometry(mesh, basis) if affine else TensorGeometry(mesh, basis, sensor is not None)
+        return Tables(mesh, problem.boundary, physics, basis, geometry, self.limiting, sensor=sensor)

@@ -45,14 +45,14 @@ class TensorForm(WeakForm):
     def lines(self, values, axis):
         """Values (.., node, element) as (.., after, n, before, element), the nodes of the lines along an axis in the middle;
         values of elements alone as they are."""
-        n = len(self.tables.cell.weak)
+        n = len(self.basis.cell.weak)
         if not values.lead or values.lead[-1] != n ** self.tables.dim:
             return values
         *more, nodes = values.lead
         return values.reshape(*more, nodes // n ** (axis + 1), n, n ** axis)
 
     def line_matrix(self, name):
-        return self.matrix(name, getattr(self.tables.cell, name))
+        return self.matrix(name, getattr(self.basis.cell, name))
 
     def along(self, matrix, values, axis, term):
         """A matrix (n, n) applied to the lines of values (variable, node, element) along an axis."""
@@ -67,7 +67,7 @@ class TensorForm(WeakForm):
             self.share = self.find_share(self.own_shares(q) if own is None else own, beyond)
 
     def volume(self, q, t):
-        if self.tables.volume_flux is not None:
+        if self.tables.physics.volume_flux is not None:
             return self.split_volume(q, t)
         F, total = self.fluxes(q, t), None
         for k in range(self.tables.dim):
@@ -80,7 +80,7 @@ class TensorForm(WeakForm):
 
     def ends_of(self, q):
         """The values of q (variable, node, element) at the points of all faces, (variable, face * face point, element)."""
-        variables, d, n = len(q), self.tables.dim, len(self.tables.cell.weak)
+        variables, d, n = len(q), self.tables.dim, len(self.basis.cell.weak)
         found = []
         for k in range(d):
             ends = product(self.line_matrix("ends"), self.lines(q, k), -3, "q at faces")          # (.., after, end, before)
@@ -88,7 +88,7 @@ class TensorForm(WeakForm):
         return stack(found, 1, "q at faces").reshape(variables, -1)
 
     def lift(self, flux):
-        d, n, total = self.tables.dim, len(self.tables.cell.weak), None
+        d, n, total = self.tables.dim, len(self.basis.cell.weak), None
         faces = flux.reshape(len(flux), d, 2, n ** (d - 1))
         for k in range(d):
             ends = faces[:, k].reshape(len(flux), 2, n ** (d - 1 - k), n ** k).moved(0, 2, 1, 3)
@@ -97,7 +97,7 @@ class TensorForm(WeakForm):
         return total
 
     def finish(self, r, q, t):
-        if self.tables.affine:
+        if self.geometry.affine:
             return super().finish(r, q, t)
         return apply(self.functions.collect, "(r / J + s) / C", at=r, **given(
             r=r, q=q, s=[self.inverse], t=t, m=self.parameters(), x=self.x))
@@ -106,7 +106,7 @@ class TensorForm(WeakForm):
         """The largest wave rate of each element, max over its nodes of sum_k s(J a^k) / J, 1 / time."""
         rates = apply(self.functions.rate, "s(J a)", **given(
             q=q.first(self.own), g=self.gradients, t=t, m=self.parameters(), x=self.x,
-            s=None if self.tables.affine else [self.inverse]))[0]
+            s=None if self.geometry.affine else [self.inverse]))[0]
         return reduce("max", rates) if len(rates.shape) == 2 else rates
 
     # The split form.
@@ -132,7 +132,7 @@ class TensorForm(WeakForm):
         the second; (variable, node, element).
 
         more: arguments of the function by name"""
-        n, V = len(self.tables.cell.weak), self.tables.variables
+        n, V = len(self.basis.cell.weak), self.tables.variables
         l, r = self.pairs_of(pairs, q, k)
         m = {name: self.pairs_of(pairs, values, k) for name, values in self.parameters().items()}
         flux = apply(function, term, at=l, l=l, r=r, ml={name: both[0] for name, both in m.items()},
@@ -149,7 +149,7 @@ class TensorForm(WeakForm):
 
     def two_point(self, q, k, t):
         """- sum_j 2 D_ij F#(q_i, q_j) . (J a^k_i + J a^k_j) / 2 over j other than i, times 1 - alpha."""
-        slopes, a = self.tables.cell.slopes, self.metrics_along(k)
+        slopes, a = self.basis.cell.slopes, self.metrics_along(k)
         pairs = list(combinations(range(len(slopes)), 2))
         factors = [(-2 * slopes[i, j], -2 * slopes[j, i]) for i, j in pairs]
         both = self.pairs_of(pairs, a, k)
@@ -162,7 +162,7 @@ class TensorForm(WeakForm):
 
     def at_ends(self, q, k, t):
         """The flux of the nodes at both ends of a line; at the others D_ii = 0."""
-        slopes, n = self.tables.cell.slopes, len(self.tables.cell.slopes)
+        slopes, n = self.basis.cell.slopes, len(self.basis.cell.slopes)
         ends = [(0, 0), (n - 1, n - 1)]
         own, a = (self.pairs_of(ends, values, k)[0] for values in (q, self.metrics_along(k)))
         m = {name: self.pairs_of(ends, values, k)[0] for name, values in self.parameters().items()}
@@ -182,9 +182,9 @@ class TensorForm(WeakForm):
 
     def subcells(self, q, k, t):
         """- alpha (f_(i, i+1) - f_(i-1, i)) / w_i."""
-        w, n = self.tables.cell.w, len(self.tables.cell.w)
+        w, n = self.basis.cell.w, len(self.basis.cell.w)
         pairs = [(i, i + 1) for i in range(n - 1)]
-        if self.tables.affine:
+        if self.geometry.affine:
             normal = self.metrics_along(k)
         else:
             normal = self.metric("subcells")[k]
@@ -196,7 +196,7 @@ class TensorForm(WeakForm):
     def own_shares(self, q):
         """The share of finite volumes in each element by its own modes, (element,)."""
         tables, sensor = self.tables, self.tables.sensor
-        modes, kinds = self.matrix("modes", sensor.modes(tables.cell)), sensor.kinds(tables.cell)
+        modes, kinds = self.matrix("modes", sensor.modes(tables.basis.cell)), sensor.kinds(tables.basis.cell)
         values = apply(self.functions.sensed, "sensed", at=q, q=q, m=self.all_parameters())
         for k in range(tables.dim):
             values = self.along(modes, values, k, "modes")
@@ -207,13 +207,13 @@ class TensorForm(WeakForm):
     def find_share(self, own, beyond=()):
         """The share of finite volumes in each own element, from the own shares (element,) of itself and of its neighbours;
         beyond: those of elements beyond joins, parts of an array (side, element) as `put` takes them."""
-        around = stack([gather(own.reshape(1), self.neighbours(side)) for side in range(self.tables.sides)],
-                       term="own shares around")
+        sides = 2 * self.tables.dim
+        around = stack([gather(own.reshape(1), self.neighbours(side)) for side in range(sides)], term="own shares around")
         if beyond:
-            every = self.constant("sides", (self.tables.sides, self.tables.owned), lambda: np.arange(
-                self.tables.sides)[:, None] * self.tables.elements + np.arange(self.tables.owned), self.own, "integer")
+            every = self.constant("sides", (sides, self.tables.owned), lambda: np.arange(
+                sides)[:, None] * self.tables.elements + np.arange(self.tables.owned), self.own, "integer")
             parts = [(every, around.reshape(1, -1), "set"), *beyond]
-            around = put(self.trace, (1, self.tables.sides), self.all, parts, "shares around")
+            around = put(self.trace, (1, sides), self.all, parts, "shares around")
             around = around.first(self.own)[0]
         return apply(self.functions.beside, "share of finite volumes", at=[own.first(self.own)],
                      own=[own.first(self.own)], around=around)[0]

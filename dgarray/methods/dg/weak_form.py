@@ -46,7 +46,7 @@ class WeakForm(SetConstants):
 
     @property
     def minus_D(self):
-        return self.matrix("-D", -np.concatenate(self.tables.differentiation, axis=1))
+        return self.matrix("-D", -np.concatenate(self.basis.differentiation, axis=1))
 
     def face_flux(self, q, t, outside=()):
         """s (F(q-) . n - F*) at every face node, s = J_face / J, (variable, face * face node, element); for modal DG - s F*.
@@ -65,15 +65,15 @@ class WeakForm(SetConstants):
             jumps = apply(self.functions.pair, "F.n - F*", at=l, **given(
                 l=l, r=r, n=left.normals, s=[left.scale, right.scale], t=t, ml=left.parameters, mr=right.parameters, x=left.x))
             parts += [(left.slots, jumps[:variables], "set"), (right.slots, jumps[variables:], "set")]
-        return put(self.trace, (variables, self.tables.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
+        return put(self.trace, (variables, self.basis.face_nodes.size), self.all, parts, "fluxes of faces").first(self.own)
 
     def lift(self, flux):
         """L f: face fluxes lifted to the nodes."""
-        return product(self.matrix("L", self.tables.lift), flux, term="L (F.n - F*)")
+        return product(self.matrix("L", self.basis.lift), flux, term="L (F.n - F*)")
 
     def finish(self, r, q, t):
         """(r + s(q, x, t)) / C, with sources s and the law's capacity C."""
-        if not self.tables.finishes:
+        if not self.tables.physics.finishes:
             return r
         if self.tables.media.weighted:
             return self.weighted(r, q, t)
@@ -100,16 +100,16 @@ class WeakForm(SetConstants):
 
     def at_points(self, q):
         """The state q at the points of the volume, (variable, point, element)."""
-        if self.tables.interpolate is None:
+        if self.basis.interpolate is None:
             return q
-        return product(self.matrix("V", self.tables.interpolate), q, term="q at points")
+        return product(self.matrix("V", self.basis.interpolate), q, term="q at points")
 
     def at_faces(self, q):
         """The values from which face fluxes are computed: at the points of all faces, (variable, face * face point, element),
         or the state itself if its nodes include the face nodes."""
-        if self.tables.trace is None:
+        if self.basis.trace is None:
             return q
-        return product(self.matrix("trace", self.tables.trace), q, term="q at faces")
+        return product(self.matrix("trace", self.basis.trace), q, term="q at faces")
 
     def filtered(self, q):
         """The state damped by the filter."""
@@ -123,19 +123,19 @@ class WeakForm(SetConstants):
         s is the wave speed normal to the face, its maximum over the element's points.  In the strong form these are all nodes;
         by quadrature, the points of all faces and, above order 1, of the volume, or only those of the face if the speed does
         not depend on the state."""
-        own, count = q.first(self.own), self.tables.face_nodes.shape[1]
+        own, count = q.first(self.own), self.basis.face_nodes.shape[1]
         x = self.face_x and self.face_x.first(self.own)
         places = [(self.at_faces(q).first(self.own), x, "faces")]
         if self.tables.speeds_inside:
             places.append((self.at_points(own), self.x, "volume"))
         faces = []
-        for face in range(self.tables.sides):
-            rows = slice(None) if self.tables.speeds_everywhere else slice(face * count, (face + 1) * count)
+        for face in range(len(self.basis.face_nodes)):
+            rows = slice(None) if self.tables.physics.speeds_everywhere else slice(face * count, (face + 1) * count)
             found = [self.speed(values[:, rows], face, t, x and x[:, rows], {
                 name: m[rows] if len(m.shape) > 1 else m for name, m in self.parameters(place).items()})
                 for values, x, place in places]
             faces.append(apply(function_of(np.maximum, len(found)), "s", a=found)[0] if found[1:] else found[0])
-        scales = [self.rate_metrics[1][face] for face in range(self.tables.sides)]
+        scales = [self.rate_metrics[1][face] for face in range(len(self.basis.face_nodes))]
         norm = Pointwise(lambda s, f: (norm_over_faces([a * b for a, b in zip(s, f)], exponent),),
                          {"s": len(faces), "f": len(faces)}, "rate")
         return apply(norm, "s J_face / J", s=faces, f=scales)[0]
@@ -149,14 +149,14 @@ class WeakForm(SetConstants):
     @property
     def rate_metrics(self):
         """Normals (face, dim, element) and J_face / J (face, element) of wave rates."""
-        names = ("rate_normals", "rate_scale") if self.tables.curved else ("normals", "scale")
+        names = ("rate_normals", "rate_scale") if self.geometry.curved else ("normals", "scale")
         return [self.metric(name) for name in names]
 
     def admissible(self, q, t):
         """1 where the law admits the state, else 0, (point, own element): at the points of volume and faces."""
         own = q.first(self.own)
         found = [self._admissible(self.at_points(own), t, self.x, self.parameters())]
-        if self.tables.trace is not None:
+        if self.basis.trace is not None:
             x = self.face_x and self.face_x.first(self.own)
             found.append(self._admissible(self.at_faces(q).first(self.own), t, x, self.parameters("faces")))
         return found

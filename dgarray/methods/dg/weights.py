@@ -25,15 +25,15 @@ class Weights:
 
     def __init__(self, tables):
         self.tables = tables
-        cell = tables.cell
-        if tables.diagonal:
-            jacobian = tables.mesh.measures / 2 ** tables.dim if tables.affine else tables.jacobian
+        cell, geometry = tables.basis.cell, tables.geometry
+        if tables.basis.diagonal:
+            jacobian = tables.mesh.measures / 2 ** tables.dim if geometry.affine else geometry.jacobian
             self.jacobian = cell.weights[:, None] * jacobian
             self.mass = self.inverse = None
         else:
             self.jacobian = tables.mesh.measures / tables.mesh.cell_shape.measure
-            self.inverse = None if tables.modal else cell.vandermonde @ cell.vandermonde.T
-            self.mass = None if tables.modal else np.linalg.inv(self.inverse)
+            self.inverse = None if tables.basis.modal else cell.vandermonde @ cell.vandermonde.T
+            self.mass = None if tables.basis.modal else np.linalg.inv(self.inverse)
         self.capacity = capacities(tables, tables.media.volume, slice(None))
 
     def times(self, q):
@@ -51,13 +51,15 @@ class Weights:
     def sum_of(self, r):
         """C r, and J times that where the metrics are at the nodes: what dq/dt = r without sources is made of."""
         found = np.stack(np.broadcast_arrays(*times(self.capacity, r)))
-        return found * self.tables.jacobian if self.tables.diagonal and not self.tables.affine else found
+        nodal = self.tables.basis.diagonal and not self.tables.geometry.affine
+        return found * self.tables.geometry.jacobian if nodal else found
 
 
 def has_weights(tables):
     """Whether `Weights` knows W of a set: not where media vary inside of elements, or in curved triangles, tetrahedra, prisms
     and pyramids, whose mass matrix is weight-adjusted; nor with internal variables."""
-    return tables.variables == tables.moving and not tables.media.weighted and (tables.diagonal or not tables.curved)
+    own = tables.variables == tables.physics.moving and not tables.media.weighted
+    return own and (tables.basis.diagonal or not tables.geometry.curved)
 
 
 def signs(law_flux):

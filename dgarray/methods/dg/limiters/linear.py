@@ -64,7 +64,7 @@ class LinearLimiter(Kxrcf, NodalPositivity):
     @property
     def matrices(self):
         """{name: matrix of `product`}."""
-        names = ("averages", "to_corners", *["to_nodes"] * self.limits.tables.modal)
+        names = ("averages", "to_corners", *["to_nodes"] * self.limits.basis.modal)
         return {name: getattr(self.limits, name) for name in names} | self.beside
 
     def keep(self, e):
@@ -130,10 +130,10 @@ class LinearLimiterTables:
     own                              which of the elements of all sets these are, a slice"""
 
     def __init__(self, options, tables):
-        self.options, self.tables, self.dim, self.order = options, tables, tables.dim, tables.order
+        self.options, self.tables, self.basis, self.dim, self.order = options, tables, tables.basis, tables.dim, tables.order
         self.shape, self.corners = tables.mesh.cell_shape, tables.mesh.cell_shape.corners
         self.law, self.sensors = tables.law, sensors(tables.law)
-        self.faces_inside = tables.trace is None or tables.diagonal and tables.kind == "lobatto"
+        self.faces_inside = self.basis.trace is None or self.basis.kind == "lobatto"
         self.place(Neighbourhood.of(tables.mesh), slice(0, tables.elements))
 
     def place(self, neighbourhood, own):
@@ -147,20 +147,14 @@ class LinearLimiterTables:
 
     # Weights.
 
-    def values(self, points):
-        """(point, row): values of the functions of the unknowns at points of the reference cell."""
-        if self.tables.modal:
-            return self.tables.reference.basis.evaluate_basis(points)
-        return self.tables.cell.interpolation(points)
-
     @cached_property
     def _rule(self):
         """(points (point, dim), weights (point, element)) with sum 1, the integral that the method keeps."""
-        tables = self.tables
-        if tables.diagonal:
-            points, weights = tables.cell.nodes, tables.cell.weights[:, None] * (1.0 if tables.affine else tables.jacobian)
-        elif tables.curved:
-            points, weights = tables.points, tables.reference.weights[:, None] * tables.jacobian
+        basis, geometry = self.basis, self.tables.geometry
+        if basis.diagonal:
+            points, weights = basis.cell.nodes, basis.cell.weights[:, None] * (1.0 if geometry.affine else geometry.jacobian)
+        elif geometry.curved:
+            points, weights = basis.points, basis.reference.weights[:, None] * geometry.jacobian
         else:
             rule = modal_cell(self.shape, max(self.order, 1))
             points, weights = rule.points, rule.weights[:, None]
@@ -169,7 +163,7 @@ class LinearLimiterTables:
     @cached_property
     def mean(self):
         points, weights = self._rule
-        return self.values(points).T @ weights
+        return self.basis.values(points).T @ weights
 
     weights = property(lambda self: self.mean)
 
@@ -183,14 +177,14 @@ class LinearLimiterTables:
         points, weights = self._rule
         apart = points.T[:, :, None] - self.centre[:, None]
         gram = np.einsum("kqe,lqe,qe->ekl", apart, apart, weights)
-        tested = np.einsum("qi,kqe,qe->kie", self.values(points), apart, weights, optimize=True)
+        tested = np.einsum("qi,kqe,qe->kie", self.basis.values(points), apart, weights, optimize=True)
         return np.einsum("ekl,lie->kie", np.linalg.inv(gram), tested)
 
     def unknowns(self, function):
         """The unknowns (..., row) of the projection of function(points (point, dim)), (..., point)."""
-        if self.tables.modal:
-            return function(self.tables.reference.points) @ self.tables.reference.project.T
-        return function(self.tables.cell.nodes)
+        if self.basis.modal:
+            return function(self.basis.reference.points) @ self.basis.reference.project.T
+        return function(self.basis.cell.nodes)
 
     @cached_property
     def one(self):
@@ -202,15 +196,15 @@ class LinearLimiterTables:
 
     @cached_property
     def to_corners(self):
-        return self.values(self.corners)
+        return self.basis.values(self.corners)
 
     @cached_property
     def beside(self):
-        return self.values(points_beside(self.tables))
+        return self.basis.values(points_beside(self.tables))
 
     @cached_property
     def to_nodes(self):
-        return self.values(self.tables.cell.nodes)
+        return self.basis.values(self.basis.cell.nodes)
 
     @cached_property
     def averages(self):
@@ -219,7 +213,7 @@ class LinearLimiterTables:
             places += [part for face in list(places) for part in corners_of_parts(face[None])[0]]
         for row, corners in zip(rows, places):
             points, weights = on_face(corners, max(self.order, 1))
-            row[:] = weights @ self.values(points)
+            row[:] = weights @ self.basis.values(points)
         return rows
 
     # Lists, see `Neighbourhood`.

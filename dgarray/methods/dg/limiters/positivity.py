@@ -96,10 +96,11 @@ def points_beside(tables):
     values: points of mortars, and nodes of the output; none without positivity."""
     if not tables.limiting.positivity:
         return np.empty((0, tables.dim))
-    known = np.concatenate([tables.cell.nodes if tables.interpolate is None else tables.points, tables.face_points])
+    basis = tables.basis
+    known = np.concatenate([basis.cell.nodes if basis.interpolate is None else basis.points, basis.face_points])
     found = np.empty((0, tables.dim)) if tables.mortar_points is None else tables.mortar_points
-    if tables.interpolate is not None and tables.order:
-        found = np.concatenate([found, tables.cell.nodes])
+    if basis.interpolate is not None and basis.order:
+        found = np.concatenate([found, basis.cell.nodes])
     return found[[not len(known) or np.abs(known - point).max(axis=1).min() > SAME for point in found]]
 
 

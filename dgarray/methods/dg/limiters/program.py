@@ -174,11 +174,11 @@ class Elements:
     def values_at_points(self, used):
         """Values of the first variables at all points of the volume and the faces, and beside, a list of (variable, point,
         element)."""
-        tables, more, nodes = self.form.tables, list(self.flow.beside.values()), [self.parts]
-        if tables.interpolate is not None:
-            more, nodes = [tables.interpolate, tables.trace, *more], []
-        elif tables.diagonal and tables.kind == "gauss":
-            more = [tables.cell.interpolation(tables.face_points), *more]
+        basis, more, nodes = self.form.basis, list(self.flow.beside.values()), [self.parts]
+        if basis.interpolate is not None:
+            more, nodes = [basis.interpolate, basis.trace, *more], []
+        elif basis.kind == "gauss":
+            more = [basis.cell.interpolation(basis.face_points), *more]
         if not more:
             return nodes
         return [*nodes, product(self.form.matrix("values at points", np.concatenate(more)), self.q[:used], term="q at points")]
@@ -222,7 +222,7 @@ class Elements:
 
     def span(self, v):
         q = self.q[v]
-        if self.form.tables.modal:
+        if self.form.basis.modal:
             q = product(self.form.matrix("to_nodes", self.flow.matrices["to_nodes"]), q, term="q at nodes")
         return [reduce(how, q, term=f"{term} at nodes") for how, term in (("max", "largest"), ("min", "least"))]
 
@@ -240,7 +240,7 @@ class Elements:
     def at_nodes(self, function, v, **rows):
         some = range(len(self.parts)) if isinstance(v, slice) else [v]
         mean = self.mean.reshape(len(self.parts), 1)
-        if self.form.tables.modal:          # the unknowns of a constant
+        if self.form.basis.modal:          # the unknowns of a constant
             mean = apply(by_components(mul, len(mean)), "mean functions", a=mean, b=[self.column("one")] * len(mean))
         found = self(function, q=[self.parts[i] for i in some], mean=[mean[i] for i in some], **rows)
         self.set(v, found if isinstance(v, slice) else found[0])

@@ -107,7 +107,7 @@ class LimiterTables:
     def __init__(self, options, tables):
         self.options, self.order, self.dim, self.mesh = options, tables.order, tables.dim, tables.mesh
         self.neighbourhood = Neighbourhood.of(tables.mesh)
-        self.reference = tables.reference
+        self.reference = tables.basis.reference
         self.unit = float(self.reference.interpolate[0, 0])
         self.degrees = np.array([sum(mode) for mode in self.reference.basis.basis.mode_ids])
         self.linear = np.flatnonzero(self.degrees == 1)
@@ -165,10 +165,11 @@ class NodalLimiterTables:
     beside (point, node)      values at `points_beside`"""
 
     def __init__(self, options, tables):
-        self.options, self.dim, self.faces_inside = options, tables.dim, tables.kind == "lobatto"
-        weights = tables.cell.weights[:, None] * (1.0 if tables.affine else tables.jacobian)
+        self.options, self.dim, self.faces_inside = options, tables.dim, tables.basis.kind == "lobatto"
+        geometry = tables.geometry
+        weights = tables.basis.cell.weights[:, None] * (1.0 if geometry.affine else geometry.jacobian)
         self.tables, self.weights = tables, weights / weights.sum(axis=0)
 
     @cached_property
     def beside(self):
-        return self.tables.cell.interpolation(points_beside(self.tables))
+        return self.tables.basis.cell.interpolation(points_beside(self.tables))

@@ -22,70 +22,49 @@ from ...mesh.errors import MeshError
 from ...reference import modal_cell, reference_cell
 from ...reference.columns import multiply
 from ...spaces.simplex_metrics import face_metrics, metrics
-from .tables import NO_LIMITER, ModalTables, QuadratureTables
-from .tensor_tables import TensorTables
+from .geometry import PointGeometry
 
 NEAR = 1e-7          # distance from the apex, as a share of the way to the base, that counts as being there
 
 
-class PointMetrics:
-    """What the tables of curved elements have in common; the other base class is `ModalTables`, or for values at nodes
-    `QuadratureTables`.
+class CurvedGeometry(PointGeometry):
+    """As `PointGeometry`, at points of quadrature.
 
-    gradients (dim, dim, point, element)   J a^k;  inverse (point, element)   1 / J, of pyramids 1 / kappa
-    of pyramids: weight (point, element)   J_0;  mode_inverse (row, element)   the diagonal of M_(J_0)^-1 in the basis of
-    `PyramidCell.weighted_modes`, in which differentiation and lift give b then
-    normals (dim, face * face point, element), scale (face * face point, element)   with J_face"""
+    inverse                        of pyramids 1 / kappa
+    weight (point, element)        of pyramids J_0
+    mode_inverse (row, element)    of pyramids the diagonal of M_(J_0)^-1 in the basis of `PyramidCell.weighted_modes`
+    rate_normals (face, dim, element), rate_scale (face, element)   `rate_metrics`"""
 
-    collocated = curved = True
-    at_sides, positions = TensorTables.at_sides, TensorTables.positions
-
-    def __init__(self, mesh, order, law, boundary, flux, source, degree=None, limiting=NO_LIMITER):
-        self.given_degree = degree
-        super().__init__(mesh, order, law, boundary, flux, source, degree_for(mesh, order, degree), limiting)
-
-    def on(self, mesh, boundary):
-        return type(self)(mesh, self.order, self.law, boundary, self.physics.flux, self.physics.source, self.given_degree,
-                          self.limiting)
+    curved = True
 
     @property
     def shapes(self):
-        d, P, S, F, E = self.dim, len(self.points), len(self.trace), self.sides, self.elements
-        apex = {} if self.weighted_modes is None else {"weight": (P, E), "mode_inverse": (self.rows, E)}
-        return {"gradients": (d, d, P, E), "inverse": (P, E), "normals": (d, S, E), "scale": (S, E),
+        d, P, (F, M), E = self.dim, len(self.basis.points), self.basis.face_nodes.shape, self.elements
+        apex = {} if self.basis.weighted_modes is None else {"weight": (P, E), "mode_inverse": (self.basis.rows, E)}
+        return {"gradients": (d, d, P, E), "inverse": (P, E), "normals": (d, F * M, E), "scale": (F * M, E),
                 "rate_normals": (F, d, E), "rate_scale": (F, E)} | apex
 
-    @property
-    def weighted_modes(self):
-        return self.cell.weighted_modes
-
-    def set_reference(self):
-        super().set_reference()
-        if self.weighted_modes is not None:
-            to_modes = np.linalg.inv(self.weighted_modes[1])
-            self.differentiation, self.lift = to_modes @ self.differentiation, to_modes @ self.lift
-
     def rows_of(self, name):
-        d = self.dim
-        return {"at_points": d * len(self.points), "at_face_points": d * len(self.trace)}.get(name) or super().rows_of(name)
+        at = {"x": self.basis.points, "face_x": self.basis.face_points}
+        return self.dim * len(at[name]) if name in at else super().rows_of(name)
 
-    def metrics_read(self, needs_x):
+    def read(self, needs_x):
+        """As of `AffineGeometry`."""
         return ["rate_normals", "rate_scale", "gradients", "inverse", "normals", "scale",
-                *(["weight", "mode_inverse"] if self.weighted_modes is not None else []),
-                *["at_points", "at_face_points"] * needs_x]
+                *(["weight", "mode_inverse"] if self.basis.weighted_modes is not None else []), *["x", "face_x"] * needs_x]
 
+    x = property(lambda self: self.coordinates())
+    face_x = property(lambda self: self.coordinates(self.basis.face_points))
     rate_normals = property(lambda self: self.rate_metrics[0])
     rate_scale = property(lambda self: self.rate_metrics[1])
-    at_points = property(lambda self: self.coordinates())
-    at_face_points = property(lambda self: self.coordinates(self.face_points))
 
     @cached_property
     def _metrics(self):
-        return metrics(self.mesh, self.points)
+        return metrics(self.mesh, self.basis.points)
 
     @cached_property
     def _at_faces(self):
-        normals, areas = face_metrics(self.mesh, self.reference.face_points)
+        normals, areas = face_metrics(self.mesh, self.basis.reference.face_points)
         return normals.reshape(self.dim, -1, self.elements), areas.reshape(-1, self.elements)
 
     gradients = property(lambda self: self._metrics[0])
@@ -94,25 +73,26 @@ class PointMetrics:
 
     @cached_property
     def inverse(self):
-        if self.weighted_modes is None:
-            J = multiply(self.interpolate, multiply(self.projection, self._metrics[1]))
+        basis, J = self.basis, self._metrics[1]
+        if basis.weighted_modes is None:
+            J = multiply(basis.interpolate, multiply(basis.projection, J))
         else:
-            kappa = multiply(self.weighted_projection, self._metrics[1]) * self.mode_inverse
-            J = multiply(self.interpolate @ self.weighted_modes[1], kappa)
+            kappa = multiply(basis.weighted_projection, J) * self.mode_inverse
+            J = multiply(basis.interpolate @ basis.weighted_modes[1], kappa)
         bad = np.flatnonzero((J <= 0).any(axis=0))
         if len(bad):
-            raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is bent too strongly for order={self.order}: "
-                            "the projection of det dx/dr is not positive; take a higher order, smaller cells or a map of lower "
-                            "degree")
+            raise MeshError(f"{self.mesh.source}: {self.mesh.named_place(bad[0])} is bent too strongly for "
+                            f"order={basis.order}: the projection of det dx/dr is not positive; take a higher order, "
+                            "smaller cells or a map of lower degree")
         return 1 / J
 
     @cached_property
     def weight(self):
-        return self.at_apex(self.points)
+        return self.at_apex(self.basis.points)
 
     @cached_property
     def mode_inverse(self):
-        return 1 / self.at_apex(self.weighted_modes[0])
+        return 1 / self.at_apex(self.basis.weighted_modes[0])
 
     def at_apex(self, points):
         """J_0 at reference points (point, dim): bilinear in a and b, with the values of J near the apex."""
@@ -127,18 +107,13 @@ class PointMetrics:
         return J
 
     @property
-    def weighted_projection(self):
-        """The matrix from values at the points to the coefficients of the weighted modes."""
-        return np.linalg.solve(self.weighted_modes[1], self.projection)
-
-    @property
     def jacobian(self):
         """J at the points, which integrals of J q take."""
-        return (1.0 if self.weighted_modes is None else self.weight) / self.inverse
+        return (1.0 if self.basis.weighted_modes is None else self.weight) / self.inverse
 
     @property
     def kappa_is_one(self):
-        return self.weighted_modes is not None and self.mesh.order == 1
+        return self.basis.weighted_modes is not None and self.mesh.order == 1
 
     @cached_property
     def rate_metrics(self):
@@ -148,17 +123,6 @@ class PointMetrics:
         J = metrics(mesh, reference_cell(mesh.cell_shape, mesh.order + mesh.cell_shape.mixed_faces).nodes)[1]
         areas = face_metrics(mesh, points)[1]
         return np.ascontiguousarray(mesh.normals.transpose(1, 2, 0)), areas.max(axis=1) / J.min(axis=0)
-
-    def per_area(self, cells):
-        return np.ones(len(cells))
-
-
-class CurvedModalTables(PointMetrics, ModalTables):
-    """The tables of curved elements, with modes for unknowns."""
-
-
-class CurvedTables(PointMetrics, QuadratureTables):
-    """The tables of curved elements, with values at the nodes for unknowns."""
 
 
 def degree_for(mesh, order, degree):
