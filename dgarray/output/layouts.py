@@ -50,8 +50,9 @@ def _elements(path, space, law, t, values, variable, first, bad):
         fields = {name: field.T[None] for name, field in zip(law.variables, values[:, :len(own.cell.nodes), some])}
         found.append(layout.dataset([t], fields).assign({mark: ("element", np.isin(some, bad).astype("int32"))}))
     if path.suffix == ".vtu":
+        from .vtk.cells import Cells
         from .vtk.files import export
-        export(found, path, overwrite=True)
+        export(Cells, found, path, overwrite=True)
     else:
         from .pictures.plot import plot
         plot(found, variable, -1, path, mesh=True)
