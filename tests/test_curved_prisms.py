@@ -11,7 +11,6 @@ from dgarray.mesh.curved import cell_maps
 from dgarray.mesh.files.prism_nodes import prism_order
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.mesh import build
-from dgarray.mesh.mixed import build_mixed
 
 K = np.pi * np.array([1, 1, -1])
 SIZE = np.linalg.norm(K)
@@ -98,7 +97,7 @@ def test_neighbours_with_different_geometry_are_refused():
     mesh = box_of(3, "mixed", 2)
     nodes = {block.cell_type: block.geometry_nodes.copy() for block in mesh.blocks}
     cells = {block.cell_type: block.cells for block in mesh.blocks}
-    assert build_mixed(mesh.points, cells, geometry_nodes=nodes).order == 2
+    assert build(mesh.points, cells, geometry_nodes=nodes).order == 2
     first = len(cells["tetra"])
     meets = (mesh.neighbour_face >= 0) & (mesh.neighbour_cell >= first + len(cells["prism"]))
     prism, face = np.argwhere(meets[first:first + len(cells["prism"])])[0]
@@ -107,7 +106,7 @@ def test_neighbours_with_different_geometry_are_refused():
     there = np.abs(cell_maps.geometry_cell(shape, 2).nodes - middle).max(axis=1).argmin()
     nodes["prism"][prism, there] += 0.01
     with pytest.raises(MeshError, match="have different geometry on the face that they share"):
-        build_mixed(mesh.points, cells, geometry_nodes=nodes)
+        build(mesh.points, cells, geometry_nodes=nodes)
 
 
 def test_a_folded_prism_is_named():

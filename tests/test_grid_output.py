@@ -15,7 +15,7 @@ from dgarray.output import GridLayout, Live, Store, grid_post
 from dgarray.output.pictures import plot
 from dgarray.output.pictures.grid_plot import GridPart
 from dgarray.output.store import files
-from dgarray.output.vtk.grids import Image
+from dgarray.output.vtk.image import Image
 from dgarray.physics.taylor import expand
 from dgarray.physics.trace import call
 from dgarray.spaces import grid_norms
@@ -438,7 +438,7 @@ def test_vtk_reads_a_single_snapshot(part, tmp_path):
     image = reader.GetOutputDataObject(0)
     assert np.array_equal(vtk_to_numpy(image.GetPointData().GetArray("u")), ds["u"].values.ravel())
     assert "time" not in ds.coords or image.GetFieldData().GetArray("TimeValue").GetValue(0) == 0.5
-    assert Image(ds.dg.lattice).extent == [0, 4, 0, 3, 0, 2]
+    assert Image(ds).extent == [0, 4, 0, 3, 0, 2]
 
 
 @pytest.mark.parametrize("name", ["bad.vti", "bad.png"])

@@ -11,7 +11,7 @@ from dgarray.mesh import MeshError, MeshWarning, describe, from_arrays, polygon
 from dgarray.mesh.absorbing.layers import BoxLayer, RoundLayer
 from dgarray.mesh.curved.checks import check_shared
 from dgarray.mesh.digest import digest
-from dgarray.mesh.mixed import build_mixed
+from dgarray.mesh.mesh import build
 from dgarray.mesh.partition import partition, split
 from dgarray.physics.trace import trace
 
@@ -45,7 +45,7 @@ def ring(shape="quadrilateral", order=6):
     facets = {"inner": place[mesh.face_points(mesh.boundaries["left"])],
               "outer": place[mesh.face_points(mesh.boundaries["right"])]}
     if shape == "mixed":
-        return build_mixed(points, {block.cell_type: place[block.cells] for block in mesh.blocks}, facets,
+        return build(points, {block.cell_type: place[block.cells] for block in mesh.blocks}, facets,
                            geometry_nodes={block.cell_type: block.geometry_nodes for block in mesh.blocks})
     return from_arrays(points, place[mesh.cells], facets, geometry_nodes=mesh.geometry_nodes)
 

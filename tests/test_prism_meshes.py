@@ -9,7 +9,6 @@ from dgarray.analysis.totals import totals_of_state
 from dgarray.mesh import MeshError, describe
 from dgarray.mesh.locate import Locator
 from dgarray.mesh.mesh import build
-from dgarray.mesh.mixed import build_mixed
 
 SIDES = {"left": (0, 0.0), "right": (0, 1.0), "front": (1, 0.0), "back": (1, 1.0), "bottom": (2, 0.0), "top": (2, 1.0)}
 SHAPES = ["prism", "pyramid", "mixed", "hybrid"]
@@ -150,7 +149,7 @@ def test_files_with_prisms(shape, suffix, tmp_path):
     data = meshio.Mesh(mesh.points, cells, **(gmsh if suffix == "msh" else {"cell_data": {"material": tags}}))
     meshio.write(path, data, **({"file_format": "gmsh22"} if suffix == "msh" else {}))
     read = dg.read_mesh(path)
-    assert type(read) is type(mesh) and not len(read.unnamed)
+    assert read.shapes == mesh.shapes and not len(read.unnamed)
     for number, (name, (axis, value)) in enumerate(SIDES.items(), 10):
         faces = read.boundaries[name if suffix == "msh" else str(number)]
         assert len(faces) == len(mesh.boundaries[name]) and np.allclose(read.face_centres(faces)[:, axis], value)
@@ -161,12 +160,13 @@ def test_a_face_that_meets_two_triangles_is_refused():
     """A hexahedron beside two tetrahedra; the message has the elements of the file."""
     points = np.array([(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))] + [(2, 0.5, 0.5)], float)
     with pytest.raises(MeshError, match=r"nonconforming interface: .* cell 0 \(element 5 in the file\)"):
-        build_mixed(points, {"hexahedron": [range(8)], "tetra": [(1, 2, 6, 8), (1, 6, 5, 8)]}, elements=np.array([5, 6, 7]))
+        build(points, {"hexahedron": [range(8)], "tetra": [(1, 2, 6, 8), (1, 6, 5, 8)]}, elements=np.array([5, 6, 7]))
 
 
 @pytest.mark.parametrize("periodic", [False, True])
 @pytest.mark.parametrize("degree", [1, 2])
-@pytest.mark.parametrize("make, shape", [(dg.rectangle, "mixed"), (dg.box, "mixed"), (dg.box, "hybrid")])
+@pytest.mark.parametrize("make, shape", [(dg.rectangle, "mixed"), (dg.box, "mixed"), (dg.box, "hybrid"),
+                                         (dg.box, "pyramid")])
 def test_refined_meshes_of_several_shapes(make, shape, degree, periodic):
     """Children fill their parent; names, interfaces and periods are kept, and no face is left open."""
     def bent(x):
@@ -189,7 +189,7 @@ def test_refined_meshes_of_several_shapes(make, shape, degree, periodic):
     assert len(rows) == count // 2 * len(mesh.interfaces["section"]) and fine.periods == mesh.periods
     assert np.all(np.isin(rows[:, 0], fine.regions["a"]))
     assert fine.refined().measures.sum() == pytest.approx(1.0)
-    with pytest.raises(MeshError, match=r"refined\(where\) is for meshes of quadrilaterals or hexahedra alone"):
+    with pytest.raises(MeshError, match=r"refined\(where\) is for quadrilaterals and hexahedra; .* cells are all refined"):
         mesh.refined("a")
 
 
@@ -212,6 +212,10 @@ def test_interfaces_through_prisms(shape):
     mesh = mesh.with_interfaces({"section": ("a", "b")})
     rows = tuple(mesh.interfaces["section"].T)
     assert mesh.face_measures[rows].sum() == pytest.approx(1.0) and np.allclose(mesh.normals[rows], (0, 0, 1))
+    named = {"section": mesh.face_points(mesh.interfaces["section"])}          # as a file has it
+    read = build(mesh.points, {block.cell_type: block.cells for block in mesh.blocks}, named)
+    rows = tuple(read.interfaces["section"].T)
+    assert read.face_measures[rows].sum() == pytest.approx(1.0) and np.ptp(read.normals[rows][:, 2]) < 1e-12
 
 
 def test_pictures_of_meshes_with_prisms(tmp_path):

@@ -164,5 +164,3 @@ def test_what_pyramids_refuse():
             method.discretise(mesh, dg.Acoustics(3), None, backends.get("numpy", "array", "float64"))
     with pytest.raises(MeshError, match=r"curved\(\) is not for pyramids; take mapped\(function, order\)"):
         mesh.curved(2, lambda x: x)
-    with pytest.raises(MeshError, match=r"refined\(\) gives tetrahedra beside pyramids"):
-        mesh.refined()

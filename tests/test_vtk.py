@@ -362,7 +362,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (("out.vtk",), r"out.vtk: the suffix '.vtk' is not known; allowed: .vtkhdf \(all snapshots\), .vtu \(one\)"),
+    (("out.vtk",), r"out.vtk: the suffix '.vtk' is not known for a mesh; allowed: .vtkhdf \(all snapshots\), .vtu \(one\)"),
     (("out.vtu", ["uu"]), "variable 'uu' does not exist in the dataset; it has: u, v"),
     (("out.vtkhdf", None, 7.0), "time 7 is not in the dataset"),
     (("none/out.vtu",), "none/out.vtu cannot be made, because .*none is not a folder that can be written to"),

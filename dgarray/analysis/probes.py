@@ -162,10 +162,7 @@ class Extrema(Recorder):
         here, (own, places) = operator.here, everywhere(operator)
 
         def measure(state, t):
-            q, found, result = at_nodes(here, state), [], []
-            if here.space.mixed:
-                q = here.space.filled(q)
-            q = q[:, :, own]
+            q, found, result = here.space.filled(at_nodes(here, state))[:, :, own], [], []
             for values in (q[number] for number in chosen.values()):
                 for sign in (1, -1):
                     node, element = np.unravel_index(np.argmin(sign * values), values.shape)

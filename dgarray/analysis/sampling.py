@@ -105,7 +105,8 @@ def on_boundary(role, operator, boundary, of_flux=False):
 
     def read(state, t, numbers):
         return trace.values(take(state)[numbers])
-    if of_flux and len(names) == 1 and not (space.structured or space.mixed) and names[0] in operator.mesh.whole.interfaces:
+    of_one_shape = not space.structured and len(space.spaces) == 1
+    if of_flux and len(names) == 1 and of_one_shape and names[0] in operator.mesh.whole.interfaces:
         beyond = space.trace(boundary, role, label, beyond=True)
         take_beyond = taker(operator, beyond.places)
         states = flux_states(operator, names[0], trace, lambda state: trace.values(take(state)),
@@ -121,7 +122,7 @@ def in_volume(name, operator):
 
     Raises ValueError for cells of several shapes, whose nodes are in several datasets."""
     space = operator.space
-    if space.mixed:
+    if len(space.spaces) > 1:
         raise ValueError(f"record {name!r}: a transform of the whole volume is for cells of one shape; "
                          "give points= or boundary=")
 

@@ -5,7 +5,6 @@ from ..reference.shapes import SHAPES, shape_of
 from ..support.wording import plural
 from . import geometry, interfaces
 from .errors import TO_SPLIT, MeshError
-from .faces import find_faces
 
 
 def check_input(points, cells, label):
@@ -39,15 +38,19 @@ def check_used(points, cells, label):
 
 
 def drop_unused(points, cells, facets):
-    """Drop points without a cell; facets on such points, or on ones that do not exist, get the number -1."""
+    """Drop points without a cell; facets on such points, or on ones that do not exist, get the number -1.
+
+    cells: those of each shape (cell, corner), in a list"""
     used = np.zeros(len(points), dtype=bool)
-    used[cells] = True
+    for own in cells:
+        used[own] = True
     number = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
 
     def renumbered(rows):
         rows = np.asarray(rows)
         return number[np.where((rows >= 0) & (rows < len(points)), rows, -1)]
-    return points[used], number[cells], {name: renumbered(rows) for name, rows in facets.items()}, int((~used).sum())
+    return (points[used], [number[own] for own in cells], {name: renumbered(rows) for name, rows in facets.items()},
+            int((~used).sum()))
 
 
 def drop_apart(facets):
@@ -113,26 +116,25 @@ def check_corners(name, corners, shapes):
                         f"allowed: {' or '.join(f'(face, {count})' for count in allowed)}")
 
 
-def name_faces(points, cells, neighbours, facets):
+def name_faces(mesh, facets):
     """(boundaries, interfaces, notes): name -> rows (count, 2: cell, local face) of the `facets`, name -> point numbers
     (count, vertex). Interfaces are those whose faces all lie between two cells.
 
     The notes are on facets that are left out. Raises MeshError if a facet is not a face of a cell."""
-    shape = shape_of(points, cells)
     boundaries, surfaces, notes = {}, {}, []
     for name, corners in facets.items():
-        check_corners(name, corners, [shape])
-        rows = find_faces(cells, corners, shape.faces)
+        check_corners(name, corners, mesh.shapes)
+        rows = mesh.find_faces(corners)
         lost = np.flatnonzero(rows[:, 0] < 0)
         if len(lost):
             corner = corners[lost[0]]
-            at = " to ".join(f"({', '.join(f'{v:.6g}' for v in points[p])})" for p in corner)
+            at = " to ".join(f"({', '.join(f'{v:.6g}' for v in mesh.points[p])})" for p in corner)
             raise MeshError(f"boundary {name!r}: {len(lost)} of {len(corners)} faces belong to no cell, "
                             f"first the one with the nodes {at}; mesh cells and boundary together, or remove it")
-        inner = neighbours.face[rows[:, 0], rows[:, 1]] >= 0
-        first = np.sort(np.unique(rows[:, 0] * len(shape.faces) + rows[:, 1], return_index=True)[1])
+        inner = mesh.neighbour_face[tuple(rows.T)] >= 0
+        first = np.sort(np.unique(rows @ (mesh.neighbour_face.shape[1], 1), return_index=True)[1])
         if inner.any() and inner.all():
-            surfaces[name] = interfaces.oriented(points, cells, neighbours, rows[first], np.asarray(corners)[first], shape)
+            surfaces[name] = interfaces.oriented(mesh, rows[first], np.asarray(corners)[first])
         elif inner.any():
             notes.append(f"{np.count_nonzero(inner)} faces of boundary {name!r} lie between two cells; "
                          "only those at the end of the mesh keep the name")

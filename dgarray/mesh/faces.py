@@ -83,13 +83,14 @@ def corner_table(faces):
 
 def widened(rows, vertices):
     """Rows of point numbers (count, vertex) for faces with at most so many vertices."""
-    return np.pad(rows, [(0, 0), (0, max(0, vertices - rows.shape[1]))], mode="edge")
+    more = vertices - rows.shape[1]
+    return np.pad(rows, [(0, 0), (0, more)], mode="edge") if more > 0 else rows
 
 
 def together(groups):
     """Rows of point numbers of several kinds of faces, one behind the other."""
     vertices = max(rows.shape[1] for rows in groups)
-    return np.concatenate([widened(rows, vertices) for rows in groups])
+    return groups[0] if len(groups) == 1 else np.concatenate([widened(rows, vertices) for rows in groups])
 
 
 def is_triangle(rows):
@@ -139,17 +140,24 @@ def keys(rows):
     return key
 
 
-def connect(cells, faces, label):
-    """The `Neighbours` of `cells` (cell, corner); `label(cell)` names a cell in errors.
+def connect(blocks, label):
+    """The `Neighbours` of the cells of `blocks`, each (cells (cell, corner), `faces`), counted one block after the other;
+    `label(cell)` names a cell in errors.
 
     Raises MeshError where three or more cells share a face, and where two cells join its corners in another order."""
-    count, sides = len(cells), len(faces)
-    points = all_faces(cells, faces)
-    vertices = points.shape[1]
-    first, second, match = pairs(points, lambda row: label(row // sides))
+    points = together([all_faces(cells, faces) for cells, faces in blocks])
+    counts = np.repeat([len(faces) for _, faces in blocks], [len(cells) for cells, _ in blocks])
+    count, sides, vertices = len(counts), counts.max(), points.shape[1]
+    there = np.arange(sides) < counts[:, None]
+
+    def place(number):
+        """Where the faces of these numbers among `points` are in an array (cell, face), flattened."""
+        return np.flatnonzero(there)[number]
+    first, second, match = pairs(points, lambda number: label(place(number) // sides))
+    first, second = place(first), place(second)
     cell = np.repeat(np.arange(count), sides)
-    face = np.full(len(points), -1)
-    orientation = np.tile(np.arange(vertices), (len(points), 1))
+    face = np.full(len(cell), -1)
+    orientation = np.tile(np.arange(vertices), (len(cell), 1))
     cell[first], cell[second] = second // sides, first // sides
     face[first], face[second] = second % sides, first % sides
     orientation[first], orientation[second] = match, np.argsort(match, axis=1)

@@ -16,7 +16,6 @@ from .faces import all_faces, together
 from .geometry import are_valid
 from .memory import check_room
 from .mesh import build
-from .mixed import build_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +56,7 @@ def rectangle(lower: Sequence[float] = (0, 0), upper: Sequence[float] = (1, 1), 
     perturb, seed  as for `interval`
     diagonal       "right" (from lower left to upper right), "left", or "alternate", both in turn like a chessboard
     shape          "triangle", or "quadrilateral": each box is one cell and has no diagonal, or "mixed": the boxes in the left
-                   half are quadrilaterals, the others two triangles each, in a `MixedMesh`
+                   half are quadrilaterals, the others two triangles each
     Raises MeshError for invalid bounds, counts or perturbation."""
     diagonals = "right", "left", "alternate"
     if diagonal not in diagonals:
@@ -87,7 +86,7 @@ def box(lower: Sequence[float] = (0, 0, 0), upper: Sequence[float] = (1, 1, 1), 
     periodic       True joins opposite sides, which then are no boundaries; one flag, or one for each of x, y, z
     perturb, seed  as for `interval`
     shape          "tetra", or "hexahedron": each brick is one cell, or "prism": two, whose axes point along z, or "pyramid":
-                   six, which meet in its centre, or in a `MixedMesh`
+                   six, which meet in its centre, or of several shapes
                    "mixed": hexahedra at the lower left, prisms at the lower right and at the upper left, whose axes point along
                    z and x, tetrahedra at the upper right;
                    "hybrid": hexahedra at the lower left, prisms along x above them, and at the right tetrahedra, which meet the
@@ -143,8 +142,7 @@ def _lattice(lower, upper, counts, periodic, perturb, seed, sides, split, source
     faces = together([all_faces(rows, NAMED_SHAPES[name].faces) for name, rows in cells.items()])
     facets = {name: faces[np.all(place[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(sides) for name, end in zip(pair, (0, counts[axis]))}
-    mesh = build_mixed(points, cells, facets, source=source) if len(cells) > 1 else build(
-        points, *cells.values(), facets, source=source)
+    mesh = build(points, cells, facets, source=source)
     return mesh.periodic(*[pair for pair, glue in zip(sides, periodic) if glue])
 
 

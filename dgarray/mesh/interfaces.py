@@ -5,21 +5,20 @@ from scipy.sparse.csgraph import connected_components
 
 from ..support.wording import choose
 from .errors import MeshError
-from .faces import face_points
 from .geometry import area_vectors
 
 
-def oriented(points, cells, neighbours, rows, corners, shape):
+def oriented(mesh, rows, corners):
     """The rows (count, 2) of inner faces, each moved to its other cell where the normal would point the other way.
 
     corners: (count, vertex) point numbers of the faces in the file, by whose order their normals point: to the right of an
     edge, as the right hand says of a face. Where faces of one surface disagree, the majority of those connected decides; in 1D
     all point to the right."""
-    vectors = area_vectors(points, cells)[tuple(rows.T)]
-    sign = np.sign(np.sum(vectors * normals(points[corners]), axis=1))
-    if points.shape[1] > 1:
-        sign = agreed(ring(points, face_points(cells, rows, shape.faces), vectors), sign)
-    return np.where(sign[:, None] < 0, other_side(neighbours, rows), rows)
+    vectors = mesh.at_faces(rows, lambda block, own: area_vectors(block.points, block.cells)[tuple(own.T)])
+    sign = np.sign(np.sum(vectors * normals(mesh.points[corners]), axis=1))
+    if mesh.dim > 1:
+        sign = agreed(ring(mesh.points, mesh.face_points(rows), vectors), sign)
+    return np.where(sign[:, None] < 0, other_side(mesh.neighbours, rows), rows)
 
 
 def other_side(neighbours, rows):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reference.shapes import shape_of
+from ..reference.shapes import NAMED_SHAPES
 from ..support.wording import plural
-from . import checks, clean, cuts, interfaces as inner_faces, periodic, picture, regions as naming
+from . import blocks, checks, clean, cuts, interfaces as inner_faces, part, periodic, picture, regions as naming
 from .curved import boundary_curves as curves, checks as curve_checks, mapping
+from .elements import Elements
 from .errors import MeshError, MeshWarning
-from .faces import Neighbours, connect
+from .faces import connect
 from .locality import hilbert_order
 from .mesh_data import MeshData
 from .refine import hanging, refinement
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh(MeshData):
-    """A mesh of cells of one shape; `read_mesh`, `interval`, `rectangle` and `box` make it.
+    """A mesh of cells; `read_mesh`, `interval`, `rectangle` and `box` make it.
 
-    Neighbouring cells share whole faces; a face of a quadrilateral or hexahedron may also meet 2 or 4 of half its size.
+    The cells are lines, triangles, quadrilaterals, tetrahedra, pyramids, prisms or hexahedra, straight or curved, of one shape
+    or of several; `blocks` are meshes of the cells of each. Neighbouring cells share whole faces; where all are quadrilaterals
+    or hexahedra, a face may also meet 2 or 4 of half its size. Functions that change a mesh return a copy.
 
     points       (point, dim) float64
     cells        (cell, corner) int64, positively oriented, in an order that keeps neighbours near each other; corners in the
-                 order of meshio and VTK
+                 order of meshio and VTK. In a mesh of several shapes those of one shape follow each other, those with fewer
+                 corners first, and have -1 for corners that they lack; `neighbours` have so for faces, nan `geometry_nodes`
     boundaries   name -> (count, 2) rows (cell, local face); a face may carry several names
     interfaces   name -> (count, 2) rows (cell, local face) of named faces between two cells, each once, of the cell out of
                  which the normal points; recorders and integrals take them like boundaries
@@ -50,11 +54,7 @@ class Mesh(MeshData):
                  cell `dgarray.mesh.curved.cell_maps.geometry_cell(cell_shape, order)`; None where all cells are straight
     owner        (cell,) the part of each cell of a mesh that `write_mesh` has cut; None
     layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.absorbing.layers`; `pml` makes them
-
-    join_faces  of a block of a `MixedMesh`: rows (cell, local face) of the faces that meet cells of another shape
-
-    All cells have the shape `cell_shape`: lines, triangles, quadrilaterals, tetrahedra, pyramids, prisms or hexahedra,
-    straight or curved; those of a `dgarray.mesh.mixed.MixedMesh` have several. Functions that change a mesh return a copy.
+    join_faces   of a block of a mesh of several shapes: rows (cell, local face) of the faces that meet cells of another shape
     """
 
     def periodic(self, *pairs: Sequence[str]) -> Mesh:
@@ -83,12 +83,11 @@ class Mesh(MeshData):
         """A copy with cells split at the middles of their edges into 2, 4 or 8, pyramids into six pyramids and four tetrahedra;
         names, regions and periods are kept. Curved cells are split in the reference cell: their children have the same map.
 
-        where   None: every cell; else, of quadrilaterals and hexahedra, the name of a region, several names, or the numbers of
-                cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
+        where   None: every cell; else, where all are quadrilaterals or hexahedra, the name of a region, several names, or the
+                numbers of cells in this mesh. Where split cells meet others, nodes hang in the middle of edges and faces
         The children of the cell with number k have the numbers 2^dim k and following, 10 k in a mesh with pyramids; a cell that
         stays has 2^dim k.
-        Raises MeshError for unknown names, where cells of more than twice the size would meet, and for a mesh of pyramids
-        alone, whose children would have two shapes."""
+        Raises MeshError for unknown names, and where cells of more than twice the size would meet."""
         self._must_be_whole("refined")
         cuts.must_be_uncut(self, "refined")
         arrays, sides, inner = refinement.split(self, where)
@@ -190,30 +189,8 @@ class Mesh(MeshData):
         boundary name `cut`.
 
         Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty.
-        alone: whether cells of several shapes become a plain `Mesh` where those here have one"""
-        cells = np.asarray(cells, np.int64)
-        place = np.full(len(self.cells), -1)
-        place[cells] = np.arange(len(cells))
-        kept = self.cells[cells]
-        used = np.unique(kept[kept >= 0])
-        corners = np.where(kept >= 0, np.searchsorted(used, kept), kept)
-        cell, face = place[self.neighbour_cell[cells]], self.neighbour_face[cells]
-        lost = (face >= 0) & (cell < 0)
-        for sides, faces in (self.hanging.sides.T, self.join_faces.T):
-            here = place[sides] >= 0
-            lost[place[sides[here]], faces[here]] = True
-        cell = np.where(lost | (face < 0), np.arange(len(cells))[:, None], cell)
-        boundaries = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
-                      for name, rows in self.boundaries.items()} | {cut: np.argwhere(lost)}
-        interfaces = {name: np.column_stack([place[rows[:, 0]], rows[:, 1]])[place[rows[:, 0]] >= 0]
-                      for name, rows in self.interfaces.items()}
-        regions = {name: np.sort(place[numbers][place[numbers] >= 0]) for name, numbers in self.regions.items()}
-        glued, nodes = self.glued.copy(), self.geometry_nodes
-        glued[:, ::2] = place[glued[:, ::2]]
-        return type(self)(self.points[used], corners, boundaries, regions, self.numbers[cells],
-                          Neighbours(cell, np.where(lost, -1, face), self.orientation[cells]), (), self.source,
-                          glued[(glued[:, ::2] >= 0).all(axis=1)], self.periods, interfaces=interfaces, layers=self.layers,
-                          geometry_nodes=nodes[cells] if nodes is not None and self.is_curved[cells].any() else None)
+        alone: whether the arrays lose the room for other shapes where the cells here have one shape of several"""
+        return part.part(self, np.asarray(cells, np.int64), cut, alone)
 
     def _glued(self, pairs, periods):
         """A copy in which boundary faces meet others, pairs (rows, others, orientation); those that became interior lose their
@@ -227,14 +204,14 @@ class Mesh(MeshData):
                        boundaries={name: faces for name, faces in boundaries.items() if len(faces)})
 
 
-def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | None = None,
+def build(points: ArrayLike, cells: ArrayLike | dict[str, ArrayLike], facets: dict[str, ArrayLike] | None = None,
           groups: dict[str, ArrayLike] | None = None, *, numbers: ArrayLike | None = None, elements: ArrayLike | None = None,
           source: str = "mesh", found: Sequence[str] = (), inherited: Sequence[str] | None = None,
-          geometry_nodes: ArrayLike | None = None) -> Mesh:
+          geometry_nodes: ArrayLike | dict[str, ArrayLike] | None = None) -> Mesh:
     """The mesh of `cells` (cell, corner) on `points` (point, dim): checked, oriented, ordered for locality, connected.
 
     The corners give the shape: dim + 1 of simplices, 2^dim of quadrilaterals and hexahedra, 5 of pyramids, 6 of prisms, in
-    the order of VTK.
+    the order of VTK. Of several shapes: {name of the shape: (cell, corner)}; cells are counted through all of them.
     facets     boundary name -> point numbers (count, vertex) of its faces, in any order; doubles count once. A name whose
                faces all lie between two cells is that of an interface, of one that has both inner faces are left out
     groups     region name -> numbers of its cells
@@ -243,15 +220,20 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
     found      notes of whoever read the file
     inherited  notes of the mesh that this one refines, which has been checked
     geometry_nodes  (cell, node, dim) of curved cells, at nodes of `dgarray.mesh.curved.cell_maps.geometry_cell`; those at the
-               corners are replaced by the points
+               corners are replaced by the points; of several shapes a dict as `cells`, for all of them or none
     Raises MeshError on: coordinates that are not finite, a node twice in a cell, cells without volume, concave or twisted
     cells, curved cells where det dx/dr is not positive or which differ from a neighbour on the face between them, faces with
     three neighbours, folds, hanging nodes, names of facets that are not faces of a cell. Warns with each of the notes."""
+    given = cells if isinstance(cells, dict) else {"": cells}
+    nodes = geometry_nodes if isinstance(geometry_nodes, dict) or geometry_nodes is None else {"": geometry_nodes}
     try:
-        if np.size(cells) and np.asarray(cells).dtype.kind not in "iu":
-            raise MeshError("the cells must be whole numbers, those of their points")
-        mesh = _build(np.array(points, dtype=np.float64), np.array(cells, dtype=np.int64), facets or {}, groups or {},
-                      numbers, elements, source, found, inherited, geometry_nodes)
+        for name, rows in given.items():
+            if np.size(rows) and np.asarray(rows).dtype.kind not in "iu":
+                raise MeshError("the cells must be whole numbers, those of their points")
+            if name and (name not in NAMED_SHAPES or np.shape(rows)[1:] != (len(NAMED_SHAPES[name].vertices),)):
+                raise MeshError(f"cells of the shape {np.shape(rows)} are no {name!r} cells, (cell, corner)")
+        mesh = _build(np.asarray(points, dtype=np.float64), {name: np.asarray(rows, np.int64) for name, rows in given.items()},
+                      facets or {}, groups or {}, numbers, elements, source, found, inherited, nodes)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
     if inherited is None:
@@ -260,37 +242,55 @@ def build(points: ArrayLike, cells: ArrayLike, facets: dict[str, ArrayLike] | No
     return mesh
 
 
-def _build(points, cells, facets, groups, numbers, elements, source, found, inherited, nodes):
-    file_numbers = np.arange(len(cells)) if numbers is None else np.asarray(numbers)
+def _build(points, given, facets, groups, numbers, elements, source, found, inherited, geometry_nodes):
+    numbers = np.arange(sum(map(len, given.values()))) if numbers is None else np.asarray(numbers)
 
     def label(k):
-        piece = "a piece of " if np.count_nonzero(file_numbers == file_numbers[k]) > 1 else ""
-        return f"{piece}cell {file_numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
+        piece = "a piece of " if np.count_nonzero(numbers == numbers[k]) > 1 else ""
+        return f"{piece}cell {numbers[k]}" + ("" if elements is None else f" (element {elements[k]} in the file)")
 
-    clean.check_input(points, cells, label)
-    points, cells, facets, unused = clean.drop_unused(points, cells, facets)
+    starts = dict(zip(given, np.cumsum([0, *map(len, given.values())])))
+    labels = {name: lambda k, start=start: label(start + k) for name, start in starts.items()}
+    for name, own in given.items():
+        clean.check_input(points, own, labels[name])
+    names = sorted(given, key=lambda name: given[name].shape[1])
+    points, parts, facets, unused = clean.drop_unused(points, [given[name] for name in names], facets)
     facets, apart = clean.drop_apart(facets)
     notes = [*found, *apart]
     notes += [f"{plural(unused, 'node')} that no cell uses {'is' if unused == 1 else 'are'} left out"] if unused else []
+    order = []
+    for place, name in enumerate(names):
+        parts[place], own = _ordered(points, parts[place], geometry_nodes and geometry_nodes[name], labels[name])
+        order.append(starts[name] + own)
+    order = np.concatenate(order)
+    rank = np.argsort(order)
+
+    def label_here(k):
+        return label(order[k])
+
+    mesh = Mesh(points, blocks.padded([part.cells for part in parts], blocks.NONE), {},
+                {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()}, numbers[order],
+                connect([(part.cells, part.cell_shape.faces) for part in parts], label_here), source=source,
+                geometry_nodes=blocks.all_nodes(parts))
+    boundaries, interfaces, more = clean.name_faces(mesh, facets)
+    mesh = replace(mesh, boundaries=boundaries, interfaces=interfaces)
+    clean.check_folds(mesh, label_here)
+    if len(parts) == 1:          # cells of several shapes share whole faces
+        mesh = replace(mesh, hanging=hanging.find(mesh, mesh.unnamed))
+    if mesh.order > 1:
+        curve_checks.check_shared(mesh, label_here)
+    notes += more
+    notes = tuple(inherited) if inherited is not None else (*notes, *checks.notes(mesh, label_here))
+    object.__setattr__(mesh, "notes", notes)
+    return mesh
+
+
+def _ordered(points, cells, nodes, label):
+    """(the `Elements` of cells of one shape, oriented, in an order that keeps neighbours near each other; this order)."""
     nodes = None if nodes is None else curve_checks.checked(points, cells, nodes, label)
     if nodes is None:
         cells, _ = clean.orient(points, cells, label)
     else:
         cells, nodes, _ = curve_checks.orient(points, cells, nodes, label)
     order = hilbert_order(points[cells].mean(axis=1))
-    rank = np.argsort(order)
-    cells, file_numbers = cells[order], file_numbers[order]
-    elements = None if elements is None else np.asarray(elements)[order]
-    neighbours = connect(cells, shape_of(points, cells).faces, label)
-    boundaries, interfaces, more = clean.name_faces(points, cells, neighbours, facets)
-    mesh = Mesh(points, cells, boundaries, {name: np.sort(rank[np.asarray(group)]) for name, group in groups.items()},
-                file_numbers, neighbours, source=source, geometry_nodes=None if nodes is None else nodes[order],
-                interfaces=interfaces)
-    clean.check_folds(mesh, label)
-    mesh = replace(mesh, hanging=hanging.find(mesh, mesh.unnamed))
-    if nodes is not None:
-        curve_checks.check_shared(mesh, label)
-    notes += more
-    notes = tuple(inherited) if inherited is not None else (*notes, *checks.notes(mesh, label))
-    object.__setattr__(mesh, "notes", notes)
-    return mesh
+    return Elements(points, cells[order], None, None if nodes is None else nodes[order]), order

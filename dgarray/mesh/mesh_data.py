@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reference.shapes import shape_of
+from ..reference.shapes import SHAPES
 from ..support.html_table import table
 from ..support.wording import nearest, plural
-from . import geometry
+from . import blocks, geometry
+from .blocks import by_block
 from .curved import cell_maps, geometry as curved_geometry
 from .describe import names as names_in, sizes
 from .errors import MeshError
-from .faces import Inner, Neighbours, centres, face_points, find_faces
+from .faces import Inner, Neighbours, centres, face_points, find_faces, widened
 from .partition import Share
 from .refine import hanging
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -86,26 +87,69 @@ class MeshData:
     structured = False          # a grid's cells lie in rows
 
     @property
+    def _narrow(self):
+        """Whether cells have all the corners that `cells` has room for. Those with the fewest come first."""
+        return bool((self.cells[:1] >= 0).all())
+
+    @property
     def blocks(self) -> tuple[Any, ...]:
-        """The meshes of the cells of each shape: here one."""
-        return (self,)
+        """The cells by shape: meshes of one shape each on the points of all, of which faces to cells of other shapes are the
+        `join_faces`. A mesh of one shape is its own block."""
+        return (self,) if self._narrow else self._cut
+
+    @cached_property
+    def _cut(self):
+        return blocks.cut(self)
+
+    @cached_property
+    def first(self) -> tuple[int, ...]:
+        """Number of the first cell of each block."""
+        return tuple(np.cumsum([0, *(block.cell_count for block in self.blocks)])[:-1].tolist())
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The `Shape` of the cells of each block."""
+        counts = self.cells.shape[1:] if self._narrow else np.unique(np.count_nonzero(self.cells >= 0, axis=1))
+        return tuple(SHAPES[self.dim, int(count)] for count in counts)
+
+    @property
+    def of_shape(self) -> np.ndarray:
+        """Which of the `shapes` each cell has, (cell,)."""
+        return np.repeat(np.arange(len(self.blocks)), [block.cell_count for block in self.blocks])
 
     @property
     def cell_type(self) -> str:
-        """The cells' name: line, triangle, quadrilateral, tetra, pyramid, prism or hexahedron."""
-        return self.cell_shape.name
+        """The cells' name: line, triangle, quadrilateral, tetra, pyramid, prism or hexahedron; of several shapes all names."""
+        return " and ".join(shape.name for shape in self.shapes)
 
     @property
     def cell_shape(self) -> Shape:
-        """The `Shape` of the cells: their corners, edges and faces."""
-        return shape_of(self.points, self.cells)
+        """The `Shape` of the cells: their corners, edges and faces. Raises MeshError where they have several."""
+        if len(self.shapes) > 1:
+            raise MeshError(f"{self.source} has cells of the shapes {self.cell_type}; take its blocks")
+        return self.shapes[0]
+
+    def in_blocks(self, rows: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
+        """For each block: (the block, which of the faces `rows` (count, 2) are of its cells, these as rows of the block)."""
+        for block, first in zip(self.blocks, self.first):
+            some = np.flatnonzero((rows[:, 0] >= first) & (rows[:, 0] < first + block.cell_count))
+            yield block, some, rows[some] - [first, 0]
+
+    def at_faces(self, rows: ArrayLike, function: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
+        """function(block, rows there), numbers or coordinates (count, ...), of the faces `rows` (count, 2)."""
+        rows = np.asarray(rows).reshape(-1, 2)
+        if len(self.blocks) == 1:
+            return function(self.blocks[0], rows)
+        parts = [(some, function(block, own)) for block, some, own in self.in_blocks(rows)]
+        return np.concatenate([values for _, values in parts])[np.argsort(np.concatenate([some for some, _ in parts]))]
 
     @property
     def order(self) -> int:
-        """Degree of the polynomial maps from the reference cell to the cells: 1 where all are straight."""
-        return cell_maps.map_order(self)
+        """Degree of the polynomial maps from the reference cell to the cells, the highest one: 1 where all are straight."""
+        return max(cell_maps.map_order(block) for block in self.blocks)
 
     @cached_property
+    @by_block
     def is_curved(self) -> np.ndarray:
         """Whether each cell differs from the straight one with its corners by more than rounding, (cell,)."""
         return cell_maps.are_curved(self)
@@ -166,13 +210,16 @@ class MeshData:
 
     def near(self, element: int) -> list[str]:
         """Names of the boundaries that the element, or one that shares a corner with it, has a face on."""
-        near = np.any(np.isin(self.cells, self.cells[element]), axis=1)
+        corners = self.cells[element]
+        near = np.any(np.isin(self.cells, corners[corners >= 0]), axis=1)
         return [name for name, rows in self.boundaries.items() if near[rows[:, 0]].any()]
 
     @cached_property
     def boundary_faces(self) -> np.ndarray:
         """(count, 2) rows (cell, local face) of all faces of own cells that meet nothing."""
         alone = self.neighbour_face < 0
+        for block, first in zip(self.blocks, self.first):
+            alone[first:first + block.cell_count, len(block.cell_shape.faces):] = False
         if self.share is not None:
             alone[~self.share.own] = False
         for rows in (self.hanging.sides, self.join_faces):
@@ -192,6 +239,7 @@ class MeshData:
         return named[rows[:, 0], rows[:, 1]]
 
     @cached_property
+    @by_block
     def measures(self) -> np.ndarray:
         """Length, area or volume of each cell, (cell,)."""
         return geometry.signed_measures(self.points, self.cells) if self.order == 1 else curved_geometry.measures(self)
@@ -201,6 +249,7 @@ class MeshData:
         return curved_geometry.faces(self)
 
     @cached_property
+    @by_block
     def face_measures(self) -> np.ndarray:
         """Measure of each face, (cell, face): 1 in 1D, length in 2D, area in 3D; of a warped face with straight edges, the
         length of the integral of its normal."""
@@ -209,6 +258,7 @@ class MeshData:
         return np.linalg.norm(geometry.area_vectors(self.points, self.cells), axis=2)
 
     @cached_property
+    @by_block
     def normals(self) -> np.ndarray:
         """Outward unit normals, (cell, face, dim); of a warped or curved face, the direction of the integral of its normal."""
         if self.order > 1:
@@ -217,6 +267,7 @@ class MeshData:
         return geometry.area_vectors(self.points, self.cells) / self.face_measures[:, :, None]
 
     @cached_property
+    @by_block
     def centroids(self) -> np.ndarray:
         """The image of the reference cell's centre, (cell, dim): the mean of the corners where a cell is straight."""
         return cell_maps.centres(self).T
@@ -226,6 +277,7 @@ class MeshData:
         """dim * measure / measure of all faces, (cell,): the radius of the inscribed sphere, if one touches all faces."""
         return self.dim * self.measures / self.face_measures.sum(axis=1)
 
+    @by_block
     def quality(self) -> np.ndarray:
         """Quality of each cell, (cell,): 1 for the best, 0 for flat ones.
 
@@ -240,23 +292,31 @@ class MeshData:
     @property
     def quality_measure(self) -> str:
         """What `quality` returns, for messages."""
-        return "normalised radius ratio" if self.cell_shape.simplex else "scaled Jacobian"
+        kinds = {shape.simplex: "normalised radius ratio" if shape.simplex else "scaled Jacobian" for shape in self.shapes}
+        return " or ".join(kinds.values())
 
     def face_points(self, rows: np.ndarray) -> np.ndarray:
         """Point numbers (count, vertex) of the faces `rows` (count, 2), vertices in the order of `Shape.faces`; triangles
         beside quadrilaterals repeat their last one."""
-        return face_points(self.cells, rows, self.cell_shape.faces)
+        vertices = self.orientation.shape[2]
+        return self.at_faces(rows, lambda block, own: widened(face_points(block.cells, own, block.cell_shape.faces), vertices))
 
     def find_faces(self, corners: ArrayLike) -> np.ndarray:
         """Rows (count, 2) of the faces with these point numbers (count, vertex), in any order; -1 where there is none, the
         first of the two cells where a face is interior."""
-        return find_faces(self.cells, corners, self.cell_shape.faces)
+        rows = np.full((len(np.asarray(corners)), 2), -1)
+        for block, first in zip(self.blocks, self.first):
+            here = find_faces(block.cells, corners, block.cell_shape.faces)
+            rows = np.where((rows[:, :1] < 0) & (here[:, :1] >= 0), here + [first, 0], rows)
+        return rows
 
     def face_centres(self, rows: ArrayLike) -> np.ndarray:
         """Centres (count, dim) of the faces `rows` (count, 2)."""
-        if self.order > 1:
-            return curved_geometry.face_centres(self, np.asarray(rows).reshape(-1, 2))
-        return centres(self.points, self.face_points(np.asarray(rows).reshape(-1, 2)))
+        def of_block(block, own):
+            if block.order > 1:
+                return curved_geometry.face_centres(block, own)
+            return centres(block.points, block.face_points(own))
+        return self.at_faces(rows, of_block)
 
     def position(self, row: ArrayLike) -> str:
         """Centre of one face as text, for messages."""

@@ -112,7 +112,7 @@ def share_of(mesh, owner, number, parts, around):
     at_face = np.column_stack([hanging.large[:, 0], hanging.small[..., 0]])
     mixed = at_face[(owner[at_face] != owner[at_face[:, :1]]).any(axis=1)]
     needy = np.union1d(cell[cut], mixed[owner[mixed] == number])          # own cells of the rim
-    shape = np.repeat(np.arange(len(mesh.blocks)), [block.cell_count for block in mesh.blocks])
+    shape = mesh.of_shape
 
     def by_shape(cells):
         return cells[np.argsort(shape[cells], kind="stable")]

@@ -114,13 +114,6 @@ def around(mesh, corners, some=slice(None)):
     return cell_maps.positions(mesh, r, some).transpose(2, 1, 0)
 
 
-def in_blocks(mesh, rows):
-    """The faces `rows` (count, 2) in the blocks that they belong to: (block, rows there)."""
-    ends = np.cumsum([0, *(block.cell_count for block in mesh.blocks)])
-    for block, first, last in zip(mesh.blocks, ends, ends[1:]):
-        yield block, rows[(rows[:, 0] >= first) & (rows[:, 0] < last)] - [first, 0]
-
-
 def line(ax, places):
     """Axes in 1D: a line with a mark at each place."""
     ax.axhline(0, color="0.3", linewidth=1.0)
@@ -154,7 +147,7 @@ def draw_groups(ax, mesh, groups, cells=True):
             upright(ax, mesh.face_centres(rows)[:, 0], colour, style)
             entries.append(Line2D([], [], color=colour, linestyle=style, linewidth=3, label=label))
         elif mesh.dim == 2:
-            lines = [line for block, own in in_blocks(mesh, rows) for line in edge_lines(block, own)]
+            lines = [line for block, _, own in mesh.in_blocks(rows) for line in edge_lines(block, own)]
             ax.add_collection(LineCollection(lines, colors=[colour], linestyles=style, linewidths=2.2, zorder=3), autolim=False)
             entries.append(Line2D([], [], color=colour, linestyle=style, linewidth=2.2, label=label))
         else:
@@ -163,7 +156,7 @@ def draw_groups(ax, mesh, groups, cells=True):
         count = sum(len(rows) for _, rows, _ in groups)
         faces = []
         for _, rows, (colour, _) in groups:
-            for block, own in in_blocks(mesh, rows):
+            for block, _, own in mesh.in_blocks(rows):
                 shape = block.cell_shape
                 for face, corners in enumerate(shape.faces):
                     some = own[own[:, 1] == face]

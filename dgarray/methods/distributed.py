@@ -1,4 +1,5 @@
 """The operator of a problem that is cut into parts, one for each rank of a run over several processes."""
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,8 @@ class OnRanks(Operator):
 
     gathered(arrays, shares)       plain arrays of the whole problem, or this rank's share of them, from those of the own part
     own                            which places of the own part are own ones, (place,)
-    cut_out(arrays)                plain arrays of the own part, copies included, from those of the whole problem
     share_axes                     {name of a plain array of the whole problem: (axis of its elements or rows, entries of each)}
-    even_shares                    {name: where the share of each rank begins, in elements or rows, and where the last one ends,
-                                   (rank + 1,)}, nearly the same for all
+    counts                         {name: how many elements or rows a plain array of the whole problem has}
     entries_here                   {name: which entries along that axis the own part has, copies included}
     shown(values, shares)          what `snapshot` returns, of the whole problem or this rank's share, from that of the own part
     over_elements(values)          values (variable, row, place) of the whole problem from those of the own part
@@ -71,6 +70,13 @@ class OnRanks(Operator):
 
     # The state.
 
+    @cached_property
+    def even_shares(self):
+        """{name: where the share of each rank begins, in elements or rows, and where the last one ends, (rank + 1,)}, nearly
+        the same for all."""
+        parts = self.messages.parts
+        return {name: count * np.arange(parts + 1) // parts for name, count in self.counts.items()}
+
     def state(self, arrays):
         return self.inner.state(self.restricted(arrays))
 
@@ -104,6 +110,12 @@ class OnRanks(Operator):
     def restricted(self, arrays):
         """Plain arrays of the own part, copies included, from those of the whole problem, or from what stands for them."""
         return arrays.arrays if isinstance(arrays, OwnPart) else self.cut_out(arrays)
+
+    def cut_out(self, arrays):
+        """Plain arrays of the own part, copies included, from those of the whole problem."""
+        whole = {name: arrays if self.one else arrays[name] for name in self.inner.unknowns}
+        return self.inner.from_list([np.take(array, self.entries_here[name], self.share_axes[name][0])
+                                     for name, array in whole.items()])
 
     # What is asked of all places.
 

@@ -20,6 +20,7 @@ class OnGridParts(OnRanks):
         super().__init__(problem, method, inner, messages)
         self.share, self.clock = inner.mesh.share, inner.halo or Halo(inner.backend, inner.mesh.share)
         self.unknowns = {name: self._whole_shape(shape) for name, shape in inner.unknowns.items()}
+        self.counts = dict.fromkeys(self.unknowns, self.share.count)
         self.row = prod(inner.mesh.shape[1:])          # places in a row
         self.own = np.zeros(len(self.share.rows) * self.row, bool)
         self.own[self.own_order] = True
@@ -65,11 +66,6 @@ class OnGridParts(OnRanks):
         axis = self.inner.row_axis
         return {name: (axis + len(shape), self._width(shape[axis])) for name, shape in self.inner.unknowns.items()}
 
-    @cached_property
-    def even_shares(self):
-        parts = self.messages.parts
-        return dict.fromkeys(self.unknowns, self.share.count * np.arange(parts + 1) // parts)
-
     @property
     def entries_here(self):
         found = {}
@@ -78,10 +74,6 @@ class OnGridParts(OnRanks):
             rows = self.share.rows[:shape[axis] // width] % (self.unknowns[name][axis] // width)
             found[name] = (rows[:, None] * width + np.arange(width)).ravel()
         return found
-
-    def cut_out(self, arrays):
-        return self.inner.from_list([np.take(array, entries, self.share_axes[name][0]) for array, (name, entries) in zip(
-            self.inner.as_list(arrays), self.entries_here.items())])
 
     def shown(self, values, shares=None):
         return self._assembled(*self._wide(values, -1), shares and next(iter(shares.values())))

@@ -93,20 +93,9 @@ class OnMeshParts(OnRanks):
     def share_axes(self):
         return dict.fromkeys(self.counts, (2, 1))
 
-    @cached_property
-    def even_shares(self):
-        return {name: count * np.arange(self.messages.parts + 1) // self.messages.parts for name, count in self.counts.items()}
-
     @property
     def entries_here(self):
         return self.places
-
-    def cut_out(self, arrays):
-        """Plain arrays of the own part, copies included, from those of the whole mesh."""
-        if not isinstance(arrays, dict):
-            return arrays[:, :, self.places["q"]]
-        here = {name: arrays[name][:, :, places] for name, places in self.places.items()}
-        return here["q"] if self.inner.one else here
 
     def shown(self, values, shares=None):
         found = self._together(values, shares)

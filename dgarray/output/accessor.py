@@ -294,9 +294,10 @@ class Accessor:
         path: `.vtkhdf` holds all snapshots and the mesh once, `.vtu` one snapshot (the last, if time is None)
         Cell data: region, cell_number, and boundary, which numbers the names in the field data `boundary_names`.
         Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
+        from dgarray.output.vtk.cells import Cells
         from dgarray.output.vtk.files import export
 
-        return export(self._pieces, path, variables, time, overwrite)
+        return export(Cells, self._pieces, path, variables, time, overwrite)
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.UnstructuredGrid, to plot, clip, contour or stream through without a file.
@@ -307,9 +308,10 @@ class Accessor:
         variables   name, or several, of nodal fields; by default all
         time        index (int) or time (float) of the snapshot, by default the last
         Raises ValueError for an unknown variable or time, ImportError without PyVista."""
-        from dgarray.output.vtk.to_pyvista import cells
+        from dgarray.output.vtk.cells import Cells
+        from dgarray.output.vtk.to_pyvista import to_pyvista
 
-        return cells(self._pieces, variables, time)
+        return to_pyvista(Cells, self._pieces, variables, time)
 
     def with_fields(self, *names: str) -> xr.Dataset | xr.DataTree:
         """The dataset (of several shapes the tree) with fields that follow from its own by the law of the run, besides these:

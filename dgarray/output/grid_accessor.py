@@ -160,16 +160,18 @@ class GridAccessor(Accessor):
         path: `.vtkhdf` holds all snapshots, `.vti` one (the last, if time is None); periodic axes get their first nodes again
         at the end
         Raises ValueError for another suffix, an unknown variable or time, a path that exists (unless overwrite)."""
-        from dgarray.output.vtk.grids import export
+        from dgarray.output.vtk.files import export
+        from dgarray.output.vtk.image import Image
 
-        return export(self._ds, path, variables, time, overwrite)
+        return export(Image, self._ds, path, variables, time, overwrite)
 
     def to_pyvista(self, variables: str | Sequence[str] | None = None, time: float | None = -1) -> Any:
         """One snapshot as a pyvista.ImageData: values at its points, of finite volumes at its cells; arguments and errors as of
         `Accessor.to_pyvista`."""
-        from dgarray.output.vtk.to_pyvista import image
+        from dgarray.output.vtk.image import Image
+        from dgarray.output.vtk.to_pyvista import to_pyvista
 
-        return image(self._ds, variables, time)
+        return to_pyvista(Image, self._ds, variables, time)
 
     def values(self, variable: str, time: float | None = -1) -> np.ndarray:
         """The values at the nodes at one time as an array (z, y, x). Raises ValueError for an unknown variable or time."""

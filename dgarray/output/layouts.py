@@ -40,18 +40,19 @@ def dump(path, space, law, t, values, variable, first, bad):
 def _elements(path, space, law, t, values, variable, first, bad):
     around, found = neighbourhood(space.mesh, first, LAYERS), []
     mark = "bad" if "bad" not in law.variables else "bad_elements"
-    for own, start, rows in space.blocks() if space.mixed else [(space, 0, values.shape[1])]:
+    for own, start in zip(space.spaces, space.mesh.first):
         some = around[(around >= start) & (around < start + own.count)]
         if not len(some):
             continue
         part = own.mesh.part(some - start)
         layout = Layout(part.dim, own.order, part.points, part.cells, part.numbers, law.variables, dict(law.long_names),
                         all_axes(law.units), nodes=getattr(own.cell, "kind", None), geometry_nodes=part.geometry_nodes)
-        fields = {name: field.T[None] for name, field in zip(law.variables, values[:, :rows, some])}
+        fields = {name: field.T[None] for name, field in zip(law.variables, values[:, :len(own.cell.nodes), some])}
         found.append(layout.dataset([t], fields).assign({mark: ("element", np.isin(some, bad).astype("int32"))}))
     if path.suffix == ".vtu":
+        from .vtk.cells import Cells
         from .vtk.files import export
-        export(found, path, overwrite=True)
+        export(Cells, found, path, overwrite=True)
     else:
         from .pictures.plot import plot
         plot(found, variable, -1, path, mesh=True)

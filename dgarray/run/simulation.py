@@ -225,8 +225,8 @@ class Simulation(Keywords):
                   **self.provenance, **(began or {})}
         zones = {name: layout_of(method.space(problem), problem.law, attrs)
                  for name, (method, problem) in self.method.zones(self.problem).items()}
-        space = self.method.space(self.problem)
-        whole = [layout_of(own, self.law, attrs, self.method.derivatives) for own in (space.spaces if space.mixed else [space])]
+        whole = [layout_of(space, self.law, attrs, self.method.derivatives)
+                 for space in self.method.space(self.problem).spaces]
         return ZonedLayout(zones, whole) if zones else whole[0]
 
     def run(self, until: float | decayed | None = None, every: float | None = None, out: str | PathLike | None = None,

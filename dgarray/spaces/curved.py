@@ -6,8 +6,8 @@ import numpy as np
 from ..mesh.curved import cell_maps
 from ..physics.pointwise import at_points
 from .norms import degree_energies
-from .parts import Part, kept
-from .polynomial import PIECE, PolynomialSpace
+from .parts import Part, face_rows, kept
+from .polynomial import PolynomialSpace
 from .simplex_metrics import metrics
 
 
@@ -33,11 +33,6 @@ class CurvedSpace(PolynomialSpace):
         return np.concatenate([weights @ metrics(self.mesh, points, some)[1] for some in self.blocks(len(points) ** 2)]) / (
             weights.sum())
 
-    def blocks(self, size):
-        """Slices of elements that bound temporary memory, for a product with a matrix of this size."""
-        step = max(16, PIECE // size)
-        return [slice(first, min(first + step, self.count)) for first in range(0, self.count, step)]
-
     def position(self, node, element):
         return cell_maps.positions(self.mesh, self.cell.nodes[node:node + 1], [element])[:, 0, 0]
 
@@ -46,7 +41,7 @@ class CurvedSpace(PolynomialSpace):
 
     def boundary_parts(self, boundary, role, degree=None):
         degree = degree or 2 * self.order + 4
-        surface = self._surface(boundary, role)
+        surface = self.surface(face_rows(self.mesh, boundary, role))
         x, weights, matrix = surface.quadrature(degree)
         return [Part(surface.rows[:, 0], tuple(x), weights.shape, tuple(surface.metrics(surface.rule(degree)[0])[0]),
                      lambda q: tuple(surface.take(q) @ matrix.T), lambda v: v[surface.rows[:, 0], None],

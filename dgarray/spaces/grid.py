@@ -18,7 +18,8 @@ class GridSpace:
     Integrals use the trapezoidal rule on the values at the nodes. On a `dgarray.mesh.grid.CellGrid` the values are those of the
     cells, and integrals are sums of averages times the cells' sizes."""
 
-    word, structured, mixed = "grid", True, False
+    word, structured = "grid", True
+    spaces = property(lambda self: [self])
 
     def __init__(self, grid, order=0):
         self.mesh = self.grid = grid
@@ -37,6 +38,10 @@ class GridSpace:
     def arranged(self, values):
         """Values (variable, 1, node) in the shape of a dataset, (variable, z, y, x)."""
         return values.reshape(len(values), *self.grid.shape)
+
+    def filled(self, values):
+        """The values, all of which there are."""
+        return values
 
     def coordinates(self, units):
         """Coordinates of the nodes for a dataset, {name: (dims, values, attributes)}; units: function of a name."""

@@ -1,31 +1,27 @@
 """Piecewise polynomials on a mesh of several shapes: the spaces of its blocks, one behind the other."""
 import numpy as np
 
+from .elements import ElementSpace
 from .parts import AXES, Evaluation, Part, Trace, face_rows
 
 
-class MixedSpace:
-    """Polynomials on every element of a `MixedMesh`: values (variable, node, element), nan at nodes that an element does not
-    have; attributes as of `PolynomialSpace`.
+class MixedSpace(ElementSpace):
+    """Polynomials on every element of a mesh of several shapes: values (variable, node, element), nan at nodes that an element
+    does not have.
 
     spaces   the space of each block of the mesh"""
 
-    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, True
+    spaces = ()
 
     def __init__(self, mesh, spaces):
         self.mesh, self.spaces, self.dim = mesh, spaces, mesh.dim
         self.order, self.rows = max(space.order for space in spaces), [len(space.cell.nodes) for space in spaces]
 
     @property
-    def count(self):
-        """Number of elements."""
-        return len(self.mesh.cells)
-
-    @property
     def sizes(self):
         return {"element": self.count, "node": max(self.rows)}
 
-    def blocks(self):
+    def of_shapes(self):
         """(space, number of its first element, number of nodes) of each block."""
         return zip(self.spaces, self.mesh.first, self.rows)
 
@@ -34,22 +30,15 @@ class MixedSpace:
         return values[..., :len(space.cell.nodes), first:first + space.count]
 
     def filled(self, values):
-        """Values (variable, node, element) with that of the element's first node in place of those that it does not have."""
         result = values.copy()
-        for space, first, rows in self.blocks():
+        for space, first, rows in self.of_shapes():
             some = slice(first, first + space.count)
             result[:, rows:, some] = values[:, :1, some]
         return result
 
-    def arranged(self, values):
-        return values.transpose(0, 2, 1)
-
-    def coordinates(self, units):
-        return {}
-
     def position(self, node, element):
         """Coordinates of a node of an element."""
-        block = int(self.mesh.of_shape[element])
+        block = int(np.searchsorted(self.mesh.first, element, side="right")) - 1
         return self.spaces[block].position(node, element - self.mesh.first[block])
 
     def bounds(self):
@@ -60,7 +49,7 @@ class MixedSpace:
     def evaluation(self, x):
         """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
         quality, places, block = np.full(len(x), -np.inf), np.full(len(x), -1), np.full(len(x), -1)
-        parts, numbers, blocks = [], np.zeros(len(x), np.int64), list(self.blocks())
+        parts, numbers, blocks = [], np.zeros(len(x), np.int64), list(self.of_shapes())
         for number, (space, first, _) in enumerate(blocks):
             asked = np.flatnonzero(quality < 1)          # as of `Locator.held`
             found = space.evaluation(x[asked])
@@ -85,7 +74,7 @@ class MixedSpace:
         """The blocks that have faces of a boundary, with the names that they have faces of."""
         face_rows(self.mesh, boundary, role)
         names = (boundary,) if isinstance(boundary, str) else tuple(boundary)
-        for space, first, rows in self.blocks():
+        for space, first, rows in self.of_shapes():
             known = space.mesh.boundaries | space.mesh.interfaces
             here = tuple(name for name in names if len(known[name]))
             if here:
@@ -135,7 +124,7 @@ class MixedSpace:
 
     def parts(self, role="", degree=None, extra=4):
         """Yield the domain as `Part`s, block by block, as the spaces of the blocks do."""
-        for space, first, _ in self.blocks():
+        for space, first, _ in self.of_shapes():
             for part in space.parts(role, degree, extra):
                 def values(q, part=part, first=first, space=space):
                     return part.values(self.of_block(np.asarray(q), first, space))
@@ -147,17 +136,17 @@ class MixedSpace:
 
     def mean(self, values):
         """Means over the elements of a field (element, node)."""
-        return np.concatenate([space.mean(values[first:first + space.count, :rows]) for space, first, rows in self.blocks()])
+        return np.concatenate([space.mean(values[first:first + space.count, :rows]) for space, first, rows in self.of_shapes()])
 
     def integral(self, values):
         """Integral of fields (..., node, element)."""
-        return sum(space.integral(self.of_block(values, first, space)) for space, first, _ in self.blocks())
+        return sum(space.integral(self.of_block(values, first, space)) for space, first, _ in self.of_shapes())
 
     def norm(self, values):
         """L2 norm of fields (..., node, element)."""
-        return np.sqrt(sum(space.norm(self.of_block(values, first, space)) ** 2 for space, first, _ in self.blocks()))
+        return np.sqrt(sum(space.norm(self.of_block(values, first, space)) ** 2 for space, first, _ in self.of_shapes()))
 
     def error(self, values, exact, t):
         """L2 norm of u - exact(x, t) per variable, (variable,)."""
         return np.sqrt(sum(space.error(self.of_block(values, first, space), exact, t) ** 2
-                           for space, first, _ in self.blocks()))
+                           for space, first, _ in self.of_shapes()))

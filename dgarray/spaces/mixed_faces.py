@@ -7,7 +7,7 @@ from ..mesh.curved import cell_maps
 from ..reference import reference_cell
 from .curved import CurvedSpace
 from .mixed_faces_surface import MixedFacesSurface
-from .parts import Part, Trace, face_rows
+from .parts import Part, face_rows
 from .polynomial import PolynomialSpace
 
 
@@ -24,19 +24,14 @@ class MixedFacesSpace(CurvedSpace):
         """The degree of det dx/dr in each coordinate of the quadrature."""
         return 3 * cell_maps.map_order(self.mesh) - 1
 
-    def trace(self, boundary, role, units, beyond=False):
-        surface = self._surface(boundary, role, beyond=beyond)
-        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
-                     surface.coords(self.mesh.numbers, units("x")))
-
     def boundary_parts(self, boundary, role, degree=None):
-        surface = self._surface(boundary, role, degree or 2 * self.order + 4)
+        surface = self.surface(face_rows(self.mesh, boundary, role), degree or 2 * self.order + 4)
         return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
                      lambda f: np.sum(f * surface.weights), surface.weights)]
 
-    def _surface(self, boundary, role, degree=None, beyond=False):
-        return MixedFacesSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), degree)
+    def surface(self, rows, degree=None):
+        return MixedFacesSurface(self.mesh, self.cell, rows, degree)
 
 
 def polynomial_space(mesh, order):

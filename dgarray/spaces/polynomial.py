@@ -3,27 +3,19 @@ from functools import cached_property
 
 import numpy as np
 
-from ..mesh.locate import Locator
 from ..reference import quadrature, shape_of, simplex
 from .curved_surface import simplex_surface
+from .elements import PIECE, ElementSpace
 from .norms import degree_energies, integrate, jacobians, l2_error, l2_norm
-from .parts import Evaluation, Part, Trace, face_rows, kept
-
-PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
+from .parts import Part, face_rows, kept
 
 
-class PolynomialSpace:
+class PolynomialSpace(ElementSpace):
     """Polynomials of degree `order` on every element of a mesh: values (variable, node, element) at the nodes of
     `simplex(dim, order)`.
 
-    dims, sizes   names and lengths of a field's dimensions in a dataset
-    word, place   what messages call the domain, and a place in it
-    structured    whether the domain is a grid
-    mixed         whether its cells have several shapes
     Raises ValueError for a mesh of other cells.
     Integrals are by default exact up to the degree 2 order + 4."""
-
-    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, False
 
     def __init__(self, mesh, order):
         if not shape_of(mesh.points, mesh.cells).simplex:
@@ -31,27 +23,10 @@ class PolynomialSpace:
         self.mesh, self.order, self.dim = mesh, order, mesh.dim
         self.cell = simplex(mesh.dim, order)
 
-    @property
-    def count(self):
-        """Number of elements."""
-        return len(self.mesh.cells)
-
-    @property
-    def sizes(self):
-        return {"element": self.count, "node": len(self.cell.nodes)}
-
     @cached_property
     def jacobians(self):
         """|det dx/dr|, (element,)."""
         return jacobians(self.mesh.points, self.mesh.cells)
-
-    def arranged(self, values):
-        """Values (variable, node, element) in the order of a dataset, (variable, element, node)."""
-        return values.transpose(0, 2, 1)
-
-    def coordinates(self, units):
-        """Coordinates that a record of all nodes adds to those of the run's dataset: none."""
-        return {}
 
     def position(self, node, element):
         """Coordinates of a node of an element."""
@@ -61,32 +36,17 @@ class PolynomialSpace:
         """Lowest and highest coordinates."""
         return self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)
 
-    def evaluation(self, x):
-        """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        element, r, quality = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).held(x)
-        matrix = self.cell.interpolation(r)
-        coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
-                                  {"long_name": "position among the cells of the mesh file, from 0"})}
-        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords, quality)
-
-    def trace(self, boundary, role, units, beyond=False):
-        """The `Trace` of a named boundary, or of several; beyond: of the cells on the other side of an interface.
-
-        Raises ValueError for an unknown name."""
-        surface = self._surface(boundary, role, beyond=beyond)
-        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
-                     surface.coords(self.mesh.numbers, units("x")))
-
     def boundary_parts(self, boundary, role, degree=None):
         """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
-        surface = self._surface(boundary, role)
+        surface = self.surface(face_rows(self.mesh, boundary, role))
         x, weights, matrix = surface.quadrature(degree or 2 * self.order + 4)
         normals = tuple(n[:, None] for n in surface.normals)
         return [Part(surface.rows[:, 0], tuple(x), weights.shape, normals, lambda q: tuple(surface.take(q) @ matrix.T),
                      lambda v: v[surface.rows[:, 0], None], lambda f: np.sum(f * weights), weights)]
 
-    def _surface(self, boundary, role, beyond=False):
-        return simplex_surface(self.mesh, self.order, face_rows(self.mesh, boundary, role, beyond))
+    def surface(self, rows):
+        """The faces `rows` (count, 2) with points on them."""
+        return simplex_surface(self.mesh, self.order, rows)
 
     @kept
     def parts(self, role="", degree=None, extra=4):

@@ -4,39 +4,20 @@ from functools import cached_property
 import numpy as np
 
 from ..mesh.curved import cell_maps
-from ..mesh.locate import Locator
 from ..physics.pointwise import at_points
 from ..reference.tensor import tensor_cell
-from .parts import Evaluation, Part, Trace, face_rows, kept
+from .elements import ElementSpace
+from .parts import Part, face_rows, kept
 from .tensor_surface import TensorSurface
 
-PIECE = 1 << 18          # multiply-adds of one interpolation, so few that BLAS libraries use one thread for the product
 
-
-class TensorSpace:
+class TensorSpace(ElementSpace):
     """Polynomials of degree `order` in each coordinate of r on every quadrilateral or hexahedron: values (variable, node,
-    element) at the nodes of `tensor_cell(dim, order, nodes)`; attributes as of `PolynomialSpace`."""
-
-    dims, word, place, structured, mixed = ("element", "node"), "mesh", "element", False, False
+    element) at the nodes of `tensor_cell(dim, order, nodes)`."""
 
     def __init__(self, mesh, order, nodes="gauss"):
         self.mesh, self.order, self.dim = mesh, order, mesh.dim
         self.cell = tensor_cell(mesh.dim, order, nodes)
-
-    @property
-    def count(self):
-        """Number of elements."""
-        return len(self.mesh.cells)
-
-    @property
-    def sizes(self):
-        return {"element": self.count, "node": len(self.cell.nodes)}
-
-    def arranged(self, values):
-        return values.transpose(0, 2, 1)
-
-    def coordinates(self, units):
-        return {}
 
     def position(self, node, element):
         """Coordinates of a node of an element."""
@@ -46,32 +27,17 @@ class TensorSpace:
         """Lowest and highest coordinates."""
         return cell_maps.extent(self.mesh)
 
-    def evaluation(self, x):
-        """The `Evaluation` of fields at points x (point, dim); on a face it takes the value in one of the face's elements."""
-        element, r, quality = Locator(self.mesh.points, self.mesh.cells, self.mesh.geometry_nodes).held(x)
-        matrix = self.cell.interpolation(r)
-        coords = {"cell_number": (("point",), self.mesh.numbers[element].astype("int64"),
-                                  {"long_name": "position among the cells of the mesh file, from 0"})}
-        return Evaluation(element, lambda q: np.einsum("pn,vnp->vp", matrix, q), element < 0, coords, quality)
-
-    def trace(self, boundary, role, units, beyond=False):
-        """The `Trace` of a named boundary, or of several; beyond: of the cells on the other side of an interface.
-
-        Raises ValueError for an unknown name."""
-        surface = self._surface(boundary, role, beyond=beyond)
-        return Trace(surface.rows[:, 0], surface.take, dict(zip(("face", "face_node"), surface.shape)),
-                     surface.coords(self.mesh.numbers, units("x")))
-
     def boundary_parts(self, boundary, role, degree=None):
         """The `Part`s of a named boundary, or of several. Raises ValueError for an unknown name."""
         degree = degree or 2 * self.order + 4
-        surface = self._surface(boundary, role, (degree + 1) // 2)
+        surface = self.surface(face_rows(self.mesh, boundary, role), (degree + 1) // 2)
         return [Part(surface.rows[:, 0], tuple(surface.x), surface.shape, tuple(surface.normals),
                      lambda q: tuple(surface.take(q)), lambda v: v[surface.rows[:, 0], None],
                      lambda f: np.sum(f * surface.weights), surface.weights)]
 
-    def _surface(self, boundary, role, order=None, beyond=False):
-        return TensorSurface(self.mesh, self.cell, face_rows(self.mesh, boundary, role, beyond), order)
+    def surface(self, rows, order=None):
+        """The faces `rows` (count, 2) with points on them, their nodes or those of quadrature of an order."""
+        return TensorSurface(self.mesh, self.cell, rows, order)
 
     @kept
     def parts(self, role="", degree=None, extra=4):
@@ -88,11 +54,6 @@ class TensorSpace:
             def integrate(f, scale=scale):
                 return np.sum(fine.weights @ (np.broadcast_to(f, scale.shape) * scale))
             yield Part(some, tuple(x), x[0].shape, None, values, lambda v, some=some: v[some], integrate)
-
-    def blocks(self, size):
-        """Slices of elements that bound temporary memory, for a product with a matrix of this size."""
-        step = max(16, PIECE // size)
-        return [slice(first, min(first + step, self.count)) for first in range(0, self.count, step)]
 
     def mean(self, values):
         """Means over the elements of a field (element, node), by the nodes' quadrature."""

@@ -8,7 +8,6 @@ import dgarray as dg
 from dgarray.analysis.mirror_images import with_mirror_images
 from dgarray.mesh.faces import all_faces, together
 from dgarray.mesh.mesh import build
-from dgarray.mesh.mixed import build_mixed
 
 CELLS, STEPS, DT, FREQUENCIES = 2, 5, 0.01, (0.0, 0.1)
 
@@ -24,7 +23,7 @@ def with_image(mesh):
     faces = together([all_faces(rows, shapes[name].faces) for name, rows in cells.items()])
     facets = {name: faces[np.all(points[faces, axis] == end, axis=1)]
               for axis, pair in enumerate(SIDES[points.shape[1]]) for name, end in zip(pair, (0.0 if axis else -1.0, 1.0))}
-    return build_mixed(points, cells, facets) if len(cells) > 1 else build(points, *cells.values(), facets)
+    return build(points, cells, facets)
 
 
 def wall_of(run):

@@ -26,7 +26,7 @@ def disc(count):
 def anywhere(mesh):
     """The mesh with its elements in any order: each unit of tiles reads nearly all others."""
     cells = mesh.cells[np.random.default_rng(0).permutation(len(mesh.cells))]
-    return replace(mesh, cells=cells, neighbours=connect(cells, mesh.cell_shape.faces, str), boundaries={}, regions={})
+    return replace(mesh, cells=cells, neighbours=connect([(cells, mesh.cell_shape.faces)], str), boundaries={}, regions={})
 
 
 def ball(shape, levels=0, order=1):

@@ -17,7 +17,6 @@ from ..files.split import cut_faces, ranks
 from ..files.split_tables import KINDS, cell_codes, tables
 from ..memory import check_room
 from ..mesh import build
-from ..mixed import build_mixed
 
 # The shape of the cells over faces, by dimension and number of corners, and their order around a face.
 OVER = {(1, 1): "line", (2, 2): "quadrilateral", (3, 3): "prism", (3, 4): "hexahedron"}
@@ -108,15 +107,13 @@ def kinds(corners):
 def face_positions(mesh, rows, weights):
     """x (face, point, dim) at points of the faces `rows` (count, 2), weights (point, corner) of corners in the order of
     `Shape.faces`."""
-    x, first = np.empty((len(rows), len(weights), mesh.dim)), 0
-    for block in mesh.blocks:
-        inside = (rows[:, 0] >= first) & (rows[:, 0] < first + block.cell_count)
+    x = np.empty((len(rows), len(weights), mesh.dim))
+    for block, inside, own in mesh.in_blocks(rows):
         for face, corners in enumerate(block.cell_shape.faces):
-            some = np.flatnonzero(inside & (rows[:, 1] == face))
+            some = np.flatnonzero(own[:, 1] == face)
             if len(some):
                 r = weights @ block.cell_shape.corners[list(corners)]
-                x[some] = cell_maps.positions(block, r, rows[some, 0] - first).transpose(2, 1, 0)
-        first += block.cell_count
+                x[inside[some]] = cell_maps.positions(block, r, own[some, 0]).transpose(2, 1, 0)
     return x
 
 
@@ -208,10 +205,9 @@ def alike(faces, others, pairs):
 
 def assembled(mesh, levels, grown, name, boundaries):
     """The mesh of the old cells and those that have `grown`, {shape: `Cells`}."""
-    parts, parents, first = {}, [], 0
-    for block in mesh.blocks:
-        parts[block.cell_shape.name] = [(first + np.arange(block.cell_count), block.cells, block.geometry_nodes)]
-        first += block.cell_count
+    parts, parents, first = {}, [], mesh.cell_count
+    for block, begin in zip(mesh.blocks, mesh.first):
+        parts[block.cell_type] = [(begin + np.arange(block.cell_count), block.cells, block.geometry_nodes)]
     for shape, cells in grown.items():
         parts.setdefault(shape, []).append((first + np.arange(len(cells.corners)), cells.corners, cells.nodes))
         parents.append(cells.parents)
@@ -223,10 +219,6 @@ def assembled(mesh, levels, grown, name, boundaries):
     groups[name] = np.union1d(groups.get(name, new), new)
     cells = {shape: np.concatenate([corners for _, corners, _ in part]) for shape, part in parts.items()}
     nodes = None if mesh.order == 1 else {shape: np.concatenate([own for *_, own in part]) for shape, part in parts.items()}
-    arrays = dict(points=levels.points, cells=cells, geometry_nodes=nodes, facets=boundaries, source=mesh.source,
-                  groups={region: place[members] for region, members in groups.items()}, inherited=mesh.notes,
-                  numbers=np.concatenate([mesh.numbers, mesh.numbers.max() + 1 + np.arange(len(parents))])[order])
-    if len(cells) > 1:
-        return build_mixed(**arrays)
-    [cells] = cells.values()
-    return build(**arrays | dict(cells=cells, geometry_nodes=None if nodes is None else next(iter(nodes.values()))))
+    return build(levels.points, cells, boundaries, {region: place[members] for region, members in groups.items()},
+                 numbers=np.concatenate([mesh.numbers, mesh.numbers.max() + 1 + np.arange(len(parents))])[order],
+                 geometry_nodes=nodes, source=mesh.source, inherited=mesh.notes)

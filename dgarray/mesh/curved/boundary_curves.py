@@ -25,9 +25,10 @@ def curved(mesh, order, function, boundary=None):
     """A copy of the mesh with a curved boundary; see `Mesh.curved`."""
     source = f"{mesh.source}, curved"
     try:
-        order, shape = checked_order(order), mesh.cell_shape
-        if shape.mixed_faces:
-            raise MeshError(f"curved() is not for {shape.plural}; take mapped(function, order), which moves all cells")
+        order, shape = checked_order(order), mesh.shapes[0]
+        if len(mesh.shapes) > 1 or shape.mixed_faces:
+            raise MeshError(f"curved() is not for {' and '.join(each.plural for each in mesh.shapes)}"
+                            f"{' together' * (len(mesh.shapes) > 1)}; take mapped(function, order), which moves all cells")
         nodes = cell_maps.positions(mesh, cell_maps.geometry_cell(shape, order).nodes).transpose(2, 1, 0).copy()
         known = known_nodes(mesh, chosen_faces(mesh, boundary), order)
         u, x = np.zeros(nodes.shape), nodes[known]
@@ -41,7 +42,7 @@ def curved(mesh, order, function, boundary=None):
         nodes[some] += (blended_in_simplices if shape.simplex else blended_in_tensor_cells)(shape, order, u[some], known[some])
         points = mesh.points.copy()
         points[mesh.cells[some]] = nodes[some][:, list(cell_maps.corner_nodes(shape, order))]
-        copy = replaced(mesh, points, None if order == 1 else nodes, source)
+        copy = replaced(mesh, points, [] if order == 1 else [nodes], source)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
     return warned(copy, 4)

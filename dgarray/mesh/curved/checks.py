@@ -96,8 +96,8 @@ def _alike(mesh):
     glued = np.zeros(mesh.neighbour_face.shape, dtype=bool)
     for rows in (mesh.glued[:, :2], mesh.glued[:, 2:]):
         glued[tuple(rows.T)] = True
-    first = np.cumsum([0, *(block.cell_count for block in mesh.blocks)])
-    of_block = [np.searchsorted(first, cells, side="right") - 1 for cells in (cell, other)]
+    first, of_shape = mesh.first, mesh.of_shape
+    of_block = of_shape[cell], of_shape[other]
     for (one, two, own_face, their_face, *match), pairs in _kinds(*of_block, face, other_face, mesh.orientation[cell, face]):
         left, right = mesh.blocks[one], mesh.blocks[two]
         corners, there = (list(block.cell_shape.faces[side]) for block, side in ((left, own_face), (right, their_face)))

@@ -7,6 +7,8 @@ import numpy as np
 
 from ...support.wording import plural
 from .. import checks, clean
+from ..blocks import all_nodes
+from ..elements import Elements
 from ..errors import MeshError, MeshWarning
 from ..periodic import TOLERANCE
 from ..refine import hanging
@@ -17,14 +19,15 @@ def mapped(mesh, function, order=None):
     """A copy of the mesh with the points moved to function(x); see `Mesh.mapped`."""
     source = f"{mesh.source}, mapped"
     try:
-        order = mesh.order if order is None else checked_order(order)
-        nodes = np.empty((0, 0, mesh.dim))
+        order, nodes = mesh.order if order is None else checked_order(order), []
         if order > 1:
-            nodes = cell_maps.positions(mesh, cell_maps.geometry_cell(mesh.cell_shape, order).nodes).transpose(2, 1, 0)
-        moved = moved_points(mesh, function, np.concatenate([mesh.points, nodes.reshape(-1, mesh.dim)]), "the map")
-        points, moved = np.split(moved, [len(mesh.points)])
+            nodes = [cell_maps.positions(block, cell_maps.geometry_cell(block.cell_shape, order).nodes).transpose(2, 1, 0)
+                     for block in mesh.blocks]
+        given = [mesh.points, *(own.reshape(-1, mesh.dim) for own in nodes)]
+        moved = moved_points(mesh, function, np.concatenate(given), "the map")
+        points, *moved = np.split(moved, np.cumsum([len(part) for part in given])[:-1])
         points = hanging.settled(mesh, points) if order == 1 else points
-        copy = replaced(mesh, points, moved.reshape(nodes.shape) if order > 1 else None, source)
+        copy = replaced(mesh, points, [own.reshape(old.shape) for own, old in zip(moved, nodes)], source)
     except MeshError as error:
         raise MeshError(f"{source}: {error}") from None
     return warned(copy, 4)
@@ -52,22 +55,30 @@ def moved_points(mesh, function, points, what):
 
 
 def replaced(mesh, points, nodes, source):
-    """A copy of the mesh with other points and geometry nodes, checked. Nodes that are straight to rounding are left out."""
-    def label(cell):
-        return f"cell {mesh.numbers[cell]}"
+    """A copy of the mesh with other points and geometry nodes, checked. Nodes that are straight to rounding are left out.
 
-    clean.check_input(points, mesh.cells, label)
-    if nodes is not None:
-        nodes = curve_checks.checked(points, mesh.cells, nodes, label)
-    copy = replace(mesh, points=points, geometry_nodes=nodes, source=source)
-    if copy.geometry_nodes is None:
-        _, inverted = clean.orient(points, mesh.cells.copy(), label)
-    else:
-        _, _, inverted = curve_checks.orient(points, mesh.cells, copy.geometry_nodes, label)
+    nodes: those of each block of the mesh, or an empty list"""
+    parts, inverted = [], 0
+    for block, own in zip(mesh.blocks, nodes or [None] * len(mesh.blocks)):
+        def of_block(cell, block=block):
+            return f"cell {block.numbers[cell]}"
+
+        clean.check_input(points, block.cells, of_block)
+        own = None if own is None else curve_checks.checked(points, block.cells, own, of_block)
+        if own is None:
+            _, turned = clean.orient(points, block.cells.copy(), of_block)
+        else:
+            _, _, turned = curve_checks.orient(points, block.cells, own, of_block)
+        parts.append(Elements(points, block.cells, None, own))
+        inverted += turned
     if inverted:
         raise MeshError(f"the map inverts {inverted} of {plural(len(mesh.cells), 'cell')}; give one that keeps the "
                         "orientation")
+    copy = replace(mesh, points=points, geometry_nodes=all_nodes(parts), source=source)
     copy = replace(copy, periods=periods_of(mesh, copy))
+
+    def label(cell):
+        return f"cell {mesh.numbers[cell]}"
     clean.check_folds(copy, label)
     if copy.geometry_nodes is not None:
         curve_checks.check_shared(copy, label)

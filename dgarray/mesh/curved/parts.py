@@ -4,7 +4,7 @@ from functools import lru_cache
 import numpy as np
 
 from ...reference.shapes import NAMED_SHAPES
-from ..refine import several_shapes as refine
+from ..refine.children import children
 from . import cell_maps
 
 LEVELS = 2          # how often curved cells are halved
@@ -17,7 +17,7 @@ def parts_of(shape, levels=LEVELS):
     those of a pyramid are tetrahedra, two in the place of each small pyramid."""
     points, cells = shape.corners, {shape.name: np.arange(len(shape.vertices))[None]}
     for _ in range(levels):
-        points, found, _ = refine.children(points, [(NAMED_SHAPES[name], own) for name, own in cells.items()])
+        points, found, _ = children(points, [(NAMED_SHAPES[name], own) for name, own in cells.items()])
         cells = {name: np.concatenate([of_one[name][0].reshape(-1, len(NAMED_SHAPES[name].vertices))
                                        for of_one in found if name in of_one]) for name in found[0]}
     if len(cells) == 1:

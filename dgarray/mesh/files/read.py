@@ -13,7 +13,6 @@ from ..elements import Elements
 from ..errors import MeshError
 from ..faces import together
 from ..mesh import Mesh, build
-from ..mixed import build_mixed
 from .load import load
 from .names import find_groups
 from .nodes import base_type, geometry_nodes, order_in_file
@@ -30,7 +29,7 @@ ALLOWED = ", ".join(FILE_SHAPES)
 
 def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None) -> Mesh:
     """Read the mesh in the file `path`: cells of one order and one shape, or triangles and quadrilaterals together, or
-    tetrahedra, prisms, pyramids and hexahedra (a `MixedMesh`), the boundary's faces, and names.
+    tetrahedra, prisms, pyramids and hexahedra, the boundary's faces, and names.
 
     split   True: quadrilaterals, hexahedra, wedges (prisms) and pyramids, also several shapes in one mesh, are cut into
             triangles or tetrahedra that fit together. Curved cells give curved pieces.
@@ -64,7 +63,7 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     A mesh at constant z is read as 2D. `mesh.numbers` counts cells as in the file, from 0, in the highest dimension.
     Raises MeshError, one line with file, place and remedy, for a file that cannot be used. Warns with `mesh.notes`."""
     if isinstance(path, Mesh):
-        if split and not path.cell_shape.simplex:
+        if split and not all(shape.simplex for shape in path.shapes):
             raise MeshError(f"{path.source} is a mesh already, of {path.cell_type} cells; split=True is for files")
         return path
     if not isinstance(path, (str, os.PathLike)):
@@ -82,7 +81,7 @@ def read_mesh(path: str | PathLike, split: bool = False, zone: int | None = None
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from None
     arrays["found"] = tuple(dict.fromkeys((*notes, *arrays["found"])))
-    return (build_mixed if isinstance(arrays["cells"], dict) else build)(**arrays, source=str(path))
+    return build(**arrays, source=str(path))
 
 
 def _arrays(file, split=False):
@@ -130,10 +129,9 @@ def _arrays(file, split=False):
             nodes[shape.name] = geometry_nodes(types.pop(), points[own])
             first += len(own)
         points, cells, facets = _corners_alone(points, cells, facets, shapes.values())
-    if len(shapes) == 1:
-        [cells], nodes = cells.values(), None if nodes is None else next(iter(nodes.values()))
     if data is not file:
-        check_pieces(Elements(points, cells, numbers, nodes), lambda k: named(numbers[k], elements[k]))
+        [(name, corners)] = cells.items()
+        check_pieces(Elements(points, corners, numbers, nodes and nodes[name]), lambda k: named(numbers[k], elements[k]))
     return {
         "points": points,
         "cells": cells,

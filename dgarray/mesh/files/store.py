@@ -19,7 +19,6 @@ from ..absorbing import layers
 from ..errors import MeshError
 from ..faces import Neighbours
 from ..mesh import Mesh
-from ..mixed import MixedMesh
 from ..partition import balanced
 from ..refine.hanging import Hanging
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 FORMAT, VERSION = "dgarray mesh", 1
-KINDS = {kind.__name__: kind for kind in (Mesh, MixedMesh)}
 LAYERS = {kind.__name__: kind for kind in (layers.BoxLayer, layers.RoundLayer)}
 NAMED = "boundaries", "interfaces", "regions"
 ORDER = 3           # a cell costs its nodes at this order,
@@ -69,7 +67,7 @@ def write_mesh(mesh: Mesh, path: str | PathLike, parts: int | None = None, costs
     arrays = arrays_of(mesh)
     if parts is not None:
         arrays["owner"] = owners(mesh, parts, costs)
-    facts = {"format": FORMAT, "version": VERSION, "kind": type(mesh).__name__, "parts": parts, "notes": list(mesh.notes),
+    facts = {"format": FORMAT, "version": VERSION, "parts": parts, "notes": list(mesh.notes),
              "source": mesh.source, "names": {each: list(getattr(mesh, each)) for each in NAMED},
              "periods": [[*names, list(map(float, move))] for *names, move in mesh.periods],
              "layers": [[type(layer).__name__, asdict(layer)] for layer in mesh.layers]}
@@ -155,7 +153,7 @@ def read(path):
         named = {each: {name: arrays[f"{each}/{number}"] for number, name in enumerate(facts["names"][each])} for each in NAMED}
         parts = {kind: kind(**{field.name: arrays[f"{name}/{field.name}"] for field in fields(kind)})
                  for name, kind in (("neighbours", Neighbours), ("hanging", Hanging))}
-        return KINDS[facts["kind"]](
+        return Mesh(
             arrays["points"], arrays["cells"], named["boundaries"], named["regions"], arrays["numbers"], parts[Neighbours],
             tuple(facts["notes"]), facts["source"], arrays["glued"],
             tuple((*names, tuple(move)) for *names, move in facts["periods"]), hanging=parts[Hanging],

@@ -18,13 +18,12 @@ CHILDREN = {
 DIAGONALS = ((4, 9, (5, 6, 8, 7)), (5, 8, (4, 6, 9, 7)), (6, 7, (4, 5, 9, 8)))
 
 
-def split(points, cells):
-    """Refine every cell. Returns (points, children (cell, child, dim + 1), children of facets, places), where the third is a
-    function of facets (facet, dim) that returns (facet, child, dim) in an order given by the order of the vertices alone, and
-    places (cell or 1, child, dim + 1, dim) are the children's corners in the reference cell.
+def split(points, given):
+    """Refine cells of one shape, [(shape, (cell, corner))]; returns what `dgarray.mesh.refine.children.children` does, with the
+    new points in the order of their edges.
 
     A tetrahedron is cut along the shortest of its three inner diagonals, which bounds the children's quality."""
-    dim = cells.shape[1] - 1
+    [(shape, cells)], dim = given, points.shape[1]
     edges = np.sort(cells[:, EDGES[dim]].reshape(-1, 2), axis=1)
     key, place = np.unique(edges[:, 0] * len(points) + edges[:, 1], return_inverse=True)
     ends = np.column_stack([key // len(points), key % len(points)])
@@ -37,7 +36,7 @@ def split(points, cells):
 
     numbers = parts_of(new_points, local)
     children = local[np.arange(len(cells))[:, None, None], numbers]
-    return new_points, children, lambda facets: _split_facets(facets, midpoint), _places(dim)[numbers]
+    return new_points, [{shape.name: (children, _places(dim)[numbers])}], lambda facets: _split_facets(facets, midpoint)
 
 
 def parts_of(points, local):

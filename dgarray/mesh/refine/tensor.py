@@ -9,21 +9,6 @@ import numpy as np
 from ..faces import keys
 
 
-def split(points, cells, order):
-    """Refine every cell. Returns (points, children (cell, child, corner), children of facets, places), where the third is a
-    function of facets (facet, vertex) that returns (facet, child, vertex) in an order given by the order of the vertices alone,
-    and places (1, child, corner, dim) are the children's corners in the reference cell.
-
-    order: the corners of `cells` in tensor order; the children have their corners in the order of `cells`"""
-    places = lattice(int(cells.shape[1]).bit_length() - 1)
-    middles = Middles(points, {count: np.concatenate([cells[:, order][:, part] for part in places if len(part) == count])
-                               for count in sorted({len(part) for part in places} - {1})})
-    children, back = refined(middles, cells[:, order]), np.argsort(order)
-    corners = np.array([corner[::-1] for corner in product((-1, 1), repeat=int(cells.shape[1]).bit_length() - 1)])
-    places = (corners[:, None] + corners[back]) / 2
-    return np.concatenate(middles.points), children[:, :, back], lambda facets: refined(middles, facets), places[None]
-
-
 def lattice(dim):
     """The corners in whose middle each of the 3^dim points of a refined cell lies; the first axis runs fastest."""
     corners = [corner[::-1] for corner in product((0, 2), repeat=dim)]

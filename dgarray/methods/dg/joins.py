@@ -69,11 +69,8 @@ def _present(left, right, part, orientation, late, condition=None):
 def by_corners(mesh, rows):
     """Pairs (corners, which) of the faces `rows` (count, 2: cell, local face) with that number of corners."""
     counts = np.empty(len(rows), int)
-    first = 0
-    for block in mesh.blocks:
-        here = (rows[:, 0] >= first) & (rows[:, 0] < first + block.cell_count)
-        counts[here] = np.array([len(face) for face in block.cell_shape.faces])[rows[here, 1]]
-        first += block.cell_count
+    for block, here, own in mesh.in_blocks(rows):
+        counts[here] = np.array([len(face) for face in block.cell_shape.faces])[own[:, 1]]
     return [(int(corners), counts == corners) for corners in np.unique(counts)]
 
 

@@ -57,8 +57,7 @@ def sets_of(method, problem):
     several = len(mesh.blocks) > 1 or orders is not None or laws is not None
     by_order, by_law = (None if given is None else numbers_by_region(mesh, given, what)
                         for given, what in ((orders, "order"), (laws, "law")))
-    counts = [block.cell_count for block in mesh.blocks]
-    shape, curved = np.repeat(np.arange(len(counts)), counts), bent(mesh)
+    shape, curved = mesh.of_shape, bent(mesh)
     all_laws = [problem.law] if laws is None else list(laws.values())
     for number, law in enumerate(all_laws):
         check_regions(mesh, law, slice(None) if by_law is None else by_law == number)
