@@ -51,13 +51,18 @@ def step(s):
 def problem(mesh, method, speed, **options):
     """A run with this sound speed."""
     law = Acoustics(dim=2, sound_speed=speed)
-    sources = [current(Acoustics(dim=2), place, 1.0, WIDTH, lambda t, k=k: np.exp(-(((t - WAIT * k) / TAU - 3) ** 2)))
-               for k, place in enumerate(around(SOURCES, 0.5))]
+    sources = [current(Acoustics(dim=2), place, 1.0, WIDTH, pulse(k)) for k, place in enumerate(around(SOURCES, 0.5))]
 
     def source(x, t):
         return tuple(map(sum, zip(*(each(x, t) for each in sources))))
 
-    return Simulation(mesh, law, method, absorbing, source=source, record={"microphones": Points(around(MICROPHONES))}, **options)
+    return Simulation(mesh, law, method, absorbing, source=source, **options,
+                      record={"microphones": Points(around(MICROPHONES))})
+
+
+def pulse(k):
+    """The volume of source k over time."""
+    return lambda t: np.exp(-(((t - WAIT * k) / TAU - 3) ** 2))
 
 
 def around(count, shift=0.0):

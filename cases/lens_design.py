@@ -6,14 +6,19 @@ from dgarray import Acoustics, Points, Simulation, TensorDG, absorbing, design, 
 
 from .common import case_mesh, check_numbers
 
-SIZE, FOCUS = (3.4, 2.0), (2.8, 0.0)
+SIZE, FOCUS = (3.4, 2.4), (2.8, 0.0)
 FRONT, BACK, PIXEL = 0.4, 1.5, 0.1              # where the lens may begin and end, and the size of its squares
 AIR, LENS = {"sound_speed": 1.0}, {"sound_speed": 0.6}
 WAVELENGTH, LENGTH = 0.5, 0.45                  # of the pulse
 ALONE = LENGTH * np.sqrt(np.pi / 8)             # the time integral of p^2 of the pulse alone
-RADIUS, BETAS, ITERATIONS = 0.15, (2, 8, 32), (15, 10, 10)          # of the design
+RADIUS, BETAS, ITERATIONS = 0.15, (2, 8, 32), (20, 10, 10)          # of the design
 # From the axis upwards: what `designed` finds, rounded.
-PATTERN = ()
+PATTERN = (
+    "...........", "...........", ".##....###.", "##########.",
+    ".##........", "...........", "...........", "........#..",
+    ".....#####.", "....##.....", "...........", "........##.",
+    "...#######.", "..#########", "###.....###", "##.......##",
+    "###........", ".##........", "...##......", ".....######")
 
 
 def lens_design(order=3, cells=20, until=5.5, every=0.25, mesh=None, start="interpolation"):
@@ -22,7 +27,7 @@ def lens_design(order=3, cells=20, until=5.5, every=0.25, mesh=None, start="inte
     Method: TensorDG on quadrilaterals.
 
     c = 0.6 in the lens, 1 around it; rho = 1.  The pulse cos(2 pi s / 0.5) exp(-(s / 0.45)^2), s = t - x - 1, comes from the
-    left.  Below is the axis of symmetry, above another one, as in a row of lenses at the distance 4; the right side is
+    left.  Below is the axis of symmetry, above another one, as in a row of lenses at the distance 4.8; the right side is
     absorbing.  `designed` finds the density of the slow medium, in 0.4 < x < 1.5, for which the time integral of p^2 at the
     focus (2.8, 0) is largest; the case has its pattern, where that is above 1/2.
 
@@ -31,6 +36,8 @@ def lens_design(order=3, cells=20, until=5.5, every=0.25, mesh=None, start="inte
     results: the time integral of p^2 at the focus, over that without a lens (gain)."""
     check_numbers(least=1, whole=True, cells=cells)
     check_numbers(above=0, until=until)
+    if cells % 10:
+        raise ValueError(f"cells={cells!r} is not allowed; it must be a multiple of 10")
     inside = case_mesh(mesh, lambda: box_of_air(cells), 2)
     lens = in_pattern(inside.centroids)
     inside = inside.with_regions({"lens": np.flatnonzero(lens), "air": np.flatnonzero(~lens)})

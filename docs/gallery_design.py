@@ -6,9 +6,9 @@ from gallery_pictures import REFERENCE, RUN, save
 from matplotlib.figure import Figure
 
 
-def lens(ds, path, time=3.75):
+def lens(ds, path, time=4.25):
     """The pulse behind the lens, which is grey, with its mirror image; and p^2 at the focus over time."""
-    from dgarray.cases.lens_design import CORNER, FOCUS, PATTERN, PIXEL, pulse
+    from dgarray.cases.lens_design import BACK, FOCUS, FRONT, PATTERN, SIZE, pulse
 
     left, right = Figure(figsize=(9.6, 4.2), layout="compressed").subplots(1, 2, width_ratios=(1.5, 1))
     field = ds[["p"]].sel(time=time, method="nearest")
@@ -17,9 +17,8 @@ def lens(ds, path, time=3.75):
         x, y = (ds[axis].values.ravel() for axis in "xy")
         left.tricontourf(x, sign * y, field.p.values.ravel(), np.linspace(-limits, limits, 41), cmap="RdBu_r")
     slow = np.array([[letter == "#" for letter in line] for line in PATTERN])
-    rows, columns = slow.shape
     pixels = np.repeat(np.repeat(np.concatenate([slow[::-1], slow]), 20, 0), 20, 1)
-    extent = (CORNER[0], CORNER[0] + columns * PIXEL, -rows * PIXEL, rows * PIXEL)
+    extent = (FRONT, BACK, -SIZE[1], SIZE[1])
     left.contourf(pixels, [0.5, 1.5], extent=extent, colors="0.3", alpha=0.35)
     left.contour(pixels, [0.5], extent=extent, colors="0.3", linewidths=0.8)
     left.plot(*FOCUS, "k+", markersize=10)
@@ -27,7 +26,7 @@ def lens(ds, path, time=3.75):
     record = ds.dg.record("focus")
     right.plot(record.time, record.p.isel(point=0) ** 2, color=RUN, label="with the lens")
     right.plot(record.time, pulse(record.time - FOCUS[0]) ** 2, color=REFERENCE, linewidth=0.8, label="without")
-    right.set(xlabel="t", ylabel="p² at the focus", xlim=(1.5, 5.0), ylim=(0, None))
+    right.set(xlabel="t", ylabel="p² at the focus", xlim=(2.0, 5.5), ylim=(0, None))
     right.grid(color="0.92", linewidth=0.6)
     right.legend(fontsize="small", frameon=False)
     save(left.figure, path)

@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 
 import dgarray as dg
+from dgarray import cases
+from dgarray.cases.inversion import invert, true_speed
 from dgarray.run.design import cone_filter, projection, unprojected
 
 WEST = ({"sound_speed": 1.0, "density": 1.0}, {"sound_speed": 0.6, "density": 1.5})
@@ -96,7 +98,9 @@ def test_media_lie_between_the_two_inside_and_are_the_simulation_s_outside():
 @pytest.mark.parametrize("changes, text", [
     ({"where": "wst"}, r"region 'wst' does not exist in the mesh; it has: west, east \(did you mean 'west'\?\)"),
     ({"where": []}, "where=\\[\\] has no element"),
-    ({"radius": -1.0}, "radius=-1.0 is not allowed; it must be a number from 0"), ({"beta": np.inf}, "beta=inf"),
+    ({"radius": -1.0}, "radius=-1.0 is not allowed; it must be a number from 0"),
+    ({"radius": 0.5}, "radius=0.5 is not allowed, since it filters nothing: the centres of elements are at least 0.5 apart"),
+    ({"beta": np.inf}, "beta=inf"),
     ({"beta": "8"}, "beta='8'"), ({"eta": 1.5}, "eta=1.5 is not allowed; it must be a number from 0 to 1"),
     ({"between": (1.0, 2.0)}, r"between=\(1.0, 2.0\) is not allowed; give two media with the same names"),
     ({"between": ({"sound_speed": 1.0}, {"density": 1.0})}, "two media with the same names"),
@@ -114,3 +118,18 @@ def test_what_is_not_allowed_is_said(changes, text):
 def test_densities_of_another_number_are_refused():
     with pytest.raises(ValueError, match=r"x has the shape \(3,\); it must be \(8,\), as design.x0"):
         dg.design(problem(), heard, WEST, "west").density(np.ones(3))
+
+
+def test_the_designed_lens_makes_its_focus_ten_times_as_bright():
+    """Its squares are 0 or 1 here, and the mesh and order are not those of the design."""
+    sim = cases.lens_design(order=4, cells=10)
+    sim.run()
+    assert sim.report["results"]["gain"] > 10
+
+
+@pytest.mark.thorough
+def test_an_inversion_divides_the_misfit_by_100():
+    speed, misfits = invert(cases.inversion().run(), iterations=14)
+    assert misfits[-1] < 0.01 * misfits[0]
+    body = true_speed((speed.x, speed.y))
+    assert ((speed - body) ** 2).mean() < 0.15 * ((1 - body) ** 2).mean()

@@ -65,11 +65,7 @@ class design:          # noqa: N801  users call it like a function
                 if callable(each.law.parameters[own_names(each.law)[name]]):
                     raise ValueError(f"{name} is a function of x in {each.law!r}; give the simulation a number, or one "
                                      "for each region")
-        names = list(mesh.regions) if where is None else [where] if isinstance(where, str) else list(where)
-        cells = [mesh.regions[choose("region", name, mesh.regions, " in the mesh; it has")] for name in names]
-        self._inside = np.arange(mesh.cell_count) if where is None else np.unique(np.concatenate([*cells, []])).astype(int)
-        if not len(self._inside):
-            raise ValueError(f"where={where!r} has no element; give at least one region that has")
+        self._inside = elements_of(mesh, where)
         self._volumes = mesh.measures[self._inside]
         self._filter = cone_filter(mesh.centroids[self._inside], self._volumes, radius)
         first, (low, change) = next(iter(self._change.items()))
@@ -123,10 +119,27 @@ class design:          # noqa: N801  users call it like a function
         return found
 
 
+def elements_of(mesh, where):
+    """The numbers of the elements of regions; None: of all. Raises ValueError where there are none."""
+    if where is None:
+        return np.arange(mesh.cell_count)
+    names = [where] if isinstance(where, str) else where
+    inside = np.zeros(mesh.cell_count, bool)
+    for name in names:
+        inside[mesh.regions[choose("region", name, mesh.regions, " in the mesh; it has")]] = True
+    if not inside.any():
+        raise ValueError(f"where={where!r} has no element; give at least one region that has")
+    return np.flatnonzero(inside)
+
+
 def cone_filter(centres, volumes, radius):
     """The matrix of the filter, whose rows have the sum 1; see `design`."""
-    count = len(centres)
-    pairs = cKDTree(centres).sparse_distance_matrix(cKDTree(centres), radius, output_type="coo_matrix")
+    count, tree = len(centres), cKDTree(centres)
+    nearest = tree.query(centres, 2)[0][:, 1].min() if count > 1 else 0.0
+    if 0 < radius <= nearest * (1 + 1e-9):
+        raise ValueError(f"radius={radius!r} is not allowed, since it filters nothing: the centres of elements are at least "
+                         f"{nearest:.3g} apart; give more, or 0")
+    pairs = tree.sparse_distance_matrix(tree, radius, output_type="coo_matrix")
     weights = (radius - pairs.data) * volumes[pairs.col] if radius else np.ones(count)
     matrix = csr_array((weights, (pairs.row, pairs.col)), shape=(count, count))
     return csr_array(matrix.multiply(1 / matrix.sum(axis=1)[:, None]))
@@ -136,7 +149,7 @@ def projection(y, beta, eta):
     """rho and its derivative by y; see `design`."""
     if not beta:
         return y, np.ones_like(y)
-    low, size = np.tanh(beta * eta), np.tanh(beta * eta) + np.tanh(beta * (1 - eta))
+    low, size = ends(beta, eta)
     step = np.tanh(beta * (y - eta))
     return (low + step) / size, beta * (1 - step**2) / size
 
@@ -145,9 +158,15 @@ def unprojected(rho, beta, eta):
     """y from 0 to 1 whose projection is rho."""
     if not beta:
         return rho
-    low, size = np.tanh(beta * eta), np.tanh(beta * eta) + np.tanh(beta * (1 - eta))
+    low, size = ends(beta, eta)
     with np.errstate(divide="ignore"):          # of a step so sharp that tanh is 1
         return np.clip(eta + np.arctanh(np.clip(rho * size - low, -1, 1)) / beta, 0, 1)
+
+
+def ends(beta, eta):
+    """What the step of the projection is below 0 at y = 0, and its height from there to y = 1."""
+    low = np.tanh(beta * eta)
+    return low, low + np.tanh(beta * (1 - eta))
 
 
 def check_lists(sims, misfits):
