@@ -12,13 +12,14 @@ AIR, LENS = {"sound_speed": 1.0}, {"sound_speed": 0.6}
 WAVELENGTH, LENGTH = 0.5, 0.45                  # of the pulse
 ALONE = LENGTH * np.sqrt(np.pi / 8)             # the time integral of p^2 of the pulse alone
 RADIUS, BETAS, ITERATIONS = 0.15, (2, 8, 32), (20, 10, 10)          # of the design
-# From the axis upwards: what `designed` finds, rounded.
+# From the axis upwards, what `designed` finds.
 PATTERN = (
-    "...........", "...........", ".##....###.", "##########.",
-    ".##........", "...........", "...........", "........#..",
-    ".....#####.", "....##.....", "...........", "........##.",
-    "...#######.", "..#########", "###.....###", "##.......##",
-    "###........", ".##........", "...##......", ".....######")
+    "...........", "........##.", ".#.....###.", "###.######.",
+    ".#.........", "...........", "...........", "...........",
+    ".......##..", ".......##..", "..##.......", "##......##.",
+    "...#######.", ".#####.##..", "###........", "##.....###.",
+    ".......##..", "##.........", ".......####", ".....######",
+    "...######..", "..##...##..", ".#.........", "#..........")
 
 
 def lens_design(order=3, cells=20, until=5.5, every=0.25, mesh=None, start="interpolation"):
@@ -29,7 +30,7 @@ def lens_design(order=3, cells=20, until=5.5, every=0.25, mesh=None, start="inte
     c = 0.6 in the lens, 1 around it; rho = 1.  The pulse cos(2 pi s / 0.5) exp(-(s / 0.45)^2), s = t - x - 1, comes from the
     left.  Below is the axis of symmetry, above another one, as in a row of lenses at the distance 4.8; the right side is
     absorbing.  `designed` finds the density of the slow medium, in 0.4 < x < 1.5, for which the time integral of p^2 at the
-    focus (2.8, 0) is largest; the case has its pattern, where that is above 1/2.
+    focus (2.8, 0) is largest, and rounds it to the pattern of the case.
 
     cells: quadrilaterals to a length of 1, a multiple of 10; mesh: a file of quadrilaterals with the sides "left" and "right"
     Bourdin 2001 (filter); Wang, Lazarov & Sigmund 2011 (projection).
@@ -81,7 +82,7 @@ def brightness(dataset):
 
 
 def designed(cells=10, order=2, until=5.5):
-    """Design the lens by L-BFGS, with sharper and sharper projections.
+    """Design the lens by L-BFGS, with sharper and sharper projections, and round it.
 
     Returns the density in each square, 0 in air, and the gain after each iteration."""
     mesh = box_of_air(cells).with_regions({"lens": lambda x: (x[0] > FRONT) & (x[0] < BACK),
@@ -90,9 +91,21 @@ def designed(cells=10, order=2, until=5.5):
     sim = problem(mesh, TensorDG(order), {"air": AIR["sound_speed"], "lens": middle}, until=until)
     gains, x = [], None
     for beta, iterations in zip(BETAS, ITERATIONS):
-        density = design(sim, lambda ds: -brightness(ds) / ALONE, (AIR, LENS), "lens", RADIUS, beta)
+        found = design(sim, lambda ds: -brightness(ds) / ALONE, (AIR, LENS), "lens", RADIUS, beta)
         result = scipy.optimize.minimize(
-            density, density.x0 if x is None else x, jac=True, method="L-BFGS-B", bounds=density.bounds,
+            found, found.x0 if x is None else x, jac=True, method="L-BFGS-B", bounds=found.bounds,
             options={"maxiter": iterations}, callback=lambda intermediate_result: gains.append(-intermediate_result.fun))
         x = result.x
-    return density.density(x), np.array(gains)
+    return rounded(sim, found.density(x)), np.array(gains)
+
+
+def rounded(sim, density):
+    """The densities as 0 or 1: one after another, the nearest to 1/2 first, becomes what makes the focus brighter."""
+    plain, density = design(sim, brightness, (AIR, LENS), "lens"), density.copy()
+    between = np.flatnonzero((density > 0.02) & (density < 0.98))
+    for i in between[np.argsort(np.abs(density.values[between] - 0.5))]:
+        found = []
+        for density[i] in (0.0, 1.0):
+            found.append(float(brightness(plain.simulation(density).run())))
+        density[i] = float(found[1] > found[0])
+    return density.round()

@@ -6,11 +6,11 @@ from gallery_pictures import REFERENCE, RUN, save
 from matplotlib.figure import Figure
 
 
-def lens(ds, path, time=4.25):
+def lens(ds, path, time=4.625):
     """The pulse behind the lens, which is grey, with its mirror image; and p^2 at the focus over time."""
     from dgarray.cases.lens_design import BACK, FOCUS, FRONT, PATTERN, SIZE, pulse
 
-    left, right = Figure(figsize=(9.6, 4.2), layout="compressed").subplots(1, 2, width_ratios=(1.5, 1))
+    left, right = Figure(figsize=(8.2, 4.6), layout="compressed").subplots(1, 2)
     field = ds[["p"]].sel(time=time, method="nearest")
     limits = float(abs(field.p).max())
     for sign in (1, -1):

@@ -120,7 +120,7 @@ ENTRIES = {
     "inversion": Entry({}, None, designs.inversion, command={"variable": "p"}, python=INVERSION, text=(
         "Stars are the sources, dots the microphones; sound speeds are searched within the dotted circle. The data come from "
         "1152 triangles of order 4, the sound speed that is found is that of 576 squares of order 2.")),
-    "lens_design": Entry({}, 0.25, designs.lens, command={"variable": "p", "time": 4.25}, text=(
+    "lens_design": Entry({}, 0.125, designs.lens, command={"variable": "p", "time": 4.625}, text=(
         "The lens is grey, the focus a cross; the lower half is the mirror image.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
     "maxwell_cavity": Entry({"order": 4, "cells": 2, "m": 2, "n": 1, "p": 1, "until": 1.0, "start": "projection"}, 0.2,
