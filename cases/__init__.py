@@ -23,8 +23,10 @@ from .hermite_lens import hermite_lens
 from .hex_cavity import hex_cavity
 from .hex_pml import hex_pml
 from .hex_zones import hex_zones
+from .inversion import inversion
 from .isentropic_vortex import isentropic_vortex
 from .kelvin_helmholtz import kelvin_helmholtz
+from .lens_design import lens_design
 from .linear_waves import linear_waves
 from .maxwell_cavity import maxwell_cavity
 from .maxwell_sphere import maxwell_sphere
@@ -51,7 +53,8 @@ from .vortex_curved import vortex_curved
 __all__ = ["acoustic_pulse", "advection_wave", "aircraft", "alfven_wave", "ball_cavity", "beam_lens", "bend", "brio_wu",
            "current_sheet", "cylinder_flow", "dielectric_slab", "dipole", "disc_cavity", "double_mach", "field_loop",
            "forward_step", "graded_medium", "helium_bubble", "hermite_acoustics", "hermite_advection", "hermite_cavity",
-           "hermite_lens", "hex_cavity", "hex_pml", "hex_zones", "isentropic_vortex", "kelvin_helmholtz", "linear_waves",
-           "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads", "mhd_rotor", "mie_sphere",
-           "orszag_tang", "room", "ryu_jones", "scattering_cylinder", "shock_bubble", "shu_osher", "slab_spectrum", "sod",
-           "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles", "vortex_curved"]
+           "hermite_lens", "hex_cavity", "hex_pml", "hex_zones", "inversion", "isentropic_vortex", "kelvin_helmholtz",
+           "lens_design", "linear_waves", "maxwell_cavity", "maxwell_sphere", "mhd_blast", "mhd_kelvin_helmholtz", "mhd_quads",
+           "mhd_rotor", "mie_sphere", "orszag_tang", "room", "ryu_jones", "scattering_cylinder", "shock_bubble", "shu_osher",
+           "slab_spectrum", "sod", "sod_grid", "supersonic_vortex", "taylor_green", "tm_cavity", "tm_obstacles",
+           "vortex_curved"]

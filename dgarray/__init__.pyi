@@ -87,6 +87,7 @@ from .physics.laws import (
 from .physics.plane_waves import plane_wave as plane_wave
 from .physics.pulses import pulse as pulse
 from .run.decayed import decayed as decayed
+from .run.design import design as design
 from .run.failure import SolutionError as SolutionError
 from .run.gradient import Gradient as Gradient
 from .run.objective import objective as objective

@@ -11,7 +11,7 @@ SUBJECTS = {
         "tm_obstacles", "dielectric_slab", "slab_spectrum", "bend", "graded_medium", "maxwell_sphere", "mie_sphere",
         "scattering_cylinder", "aircraft", "dipole", "beam_lens", "maxwell_cavity", "tm_cavity", "hex_cavity", "hex_pml",
         "hex_zones", "disc_cavity", "ball_cavity", "hermite_cavity"],
-    "Sound": ["acoustic_pulse", "room", "hermite_acoustics", "hermite_lens"],
+    "Sound": ["acoustic_pulse", "room", "lens_design", "inversion", "hermite_acoustics", "hermite_lens"],
     "Shocks in gases": ["sod", "sod_grid", "shu_osher", "double_mach", "forward_step", "shock_bubble", "helium_bubble"],
     "Smooth flows of gases": [
         "supersonic_vortex", "isentropic_vortex", "vortex_curved", "cylinder_flow", "kelvin_helmholtz", "taylor_green"],

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import gallery_3d as in_3d
+import gallery_design as designs
 import gallery_errors as errors
 import gallery_pictures as pictures
 import matplotlib
@@ -69,6 +70,11 @@ largest = np.sqrt((J**2).sum("component")).max("time")
 axes = plt.figure().add_subplot(projection="3d")
 axes.scatter(largest.x, largest.y, largest.z, c=largest, s=2)
 axes.set_aspect("equal")"""
+INVERSION = """import xarray as xr
+from dgarray.cases.inversion import invert
+
+speed, misfits = invert(xr.open_zarr("inversion.zarr"))          # the sound speed in every element, minutes
+speed.to_dataset(name="speed").plot.scatter(x="x", y="y", hue="speed", marker="s")"""
 CYLINDER = """import xarray as xr
 from dgarray.cases.round_bodies import round_body
 from dgarray.cases.scattering_cylinder import sections
@@ -111,6 +117,11 @@ ENTRIES = {
         "axis beside Rayleigh's integral, which lacks what the faces reflect to and fro.")),
     "room": Entry({}, 0.002, {"variable": "p", "time": 0.014}, text=(
         "The ceiling returns a weaker wave than the floor. On the right the layer in the open window.")),
+    "inversion": Entry({}, None, designs.inversion, command={"variable": "p"}, python=INVERSION, text=(
+        "Stars are the sources, dots the microphones; sound speeds are searched within the dotted circle. The data come from "
+        "1152 triangles of order 4, the sound speed that is found is that of 576 squares of order 2.")),
+    "lens_design": Entry({}, 0.125, designs.lens, command={"variable": "p", "time": 4.625}, text=(
+        "The lens is grey, the focus a cross; the lower half is the mirror image.")),
     "acoustic_pulse": Entry({"order": 4, "cells": 20}, 0.5, {"variable": "p", "time": 1.5}, ((2, 3), 2)),
     "maxwell_cavity": Entry({"order": 4, "cells": 2, "m": 2, "n": 1, "p": 1, "until": 1.0, "start": "projection"}, 0.2,
                             {"variable": "Ez", "time": 0.4, "slice": "z=0.3"}, ((2, 3), 2)),

@@ -55,6 +55,8 @@ NORMS = [
     ("bend", {"order": 2, "until": 2.0}, 0.008, (4.453135161e-06, 1.335962803e-05, 1.529117209e-05)),
     ("tm_obstacles", {"order": 2, "until": 0.4}, 0.005, (0.07485704527, 0.07481401753, 0.1055265663)),
     ("room", {"order": 3, "cells": 2, "until": 0.008}, 1e-4, (26.78560628, 0.04450642151, 0.04484517348)),
+    ("inversion", {"order": 2, "cells": 12, "until": 0.5}, 0.005, (1.850973271, 1.570106031, 1.569911596)),
+    ("lens_design", {"order": 2, "cells": 10, "until": 1.5}, 0.01, (0.7306078774, 0.7743990211, 0.2270588145)),
     ("dipole", {"order": 2, "cells": 4, "layers": 1, "until": 2.4}, 0.04,
      (0.3748133117, 0.3748133117, 0.8907730791, 0.8125132089, 0.8125132089, 0.01355063922)),
     ("beam_lens", {"order": 2, "until": 0.8}, 0.016, (0.002566364119, 0.04395207453, 0.04228286049)),
@@ -417,7 +419,8 @@ def test_advection_wave_on_a_mesh_file(tmp_path):
     (cases.beam_lens, {"mesh": dg.rectangle(shape="quadrilateral")}, "lens"),
     (cases.aircraft, {"mesh": dg.box()}, "skin"),
     (cases.aircraft, {"size": 0.0}, "size=0.0 is not allowed"),
-    (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere")])
+    (cases.maxwell_sphere, {"mesh": dg.box()}, "sphere"),
+    (cases.lens_design, {"cells": 15}, "cells=15 is not allowed; it must be a multiple of 10")])
 def test_bad_input_is_named(case, keywords, message):
     with pytest.raises(ValueError, match=message):
         case(**keywords)
