@@ -55,6 +55,38 @@ def test_the_runs_hold_every_pair_of_values(law):
     assert len(values[8]) == (3 if law == "Maxwell" else 1)
 
 
+# Gradients, see docs/gradients.md.
+
+def graded(run):
+    """Whether a run stands for those that have a gradient, without limiters and on meshes; in 3D nothing of it is new."""
+    whole = (run.parts, run.records) == (PARTS[0], RECORDS[0])
+    return whole and run.shape != "grid" and run.method != "limited" and run.dim in ("1D", "2D", "2D TM")
+
+
+GRADED = [run for law in ("Acoustics", "Maxwell") for run in cover([run for run in candidates(law) if graded(run)], cost)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("run", GRADED, ids=str)
+def test_gradients_pass_the_taylor_test(run):
+    """By the initial state and a medium. Fluxes that take the larger of two speeds have a kink where these are equal, so there
+    the whole medium changes; those of nonlinear laws have one in all smooth states."""
+    cells = {"1D": 6, "2D": 3}[run.dim[:2]] * (1 + (run.boundary == "periodic"))
+    sim = simulation(run, cells)
+    low, high = sim.mesh.points.min(axis=0), sim.mesh.points.max(axis=0)
+    points = low + (high - low) * np.array([(0.3, 0.4), (0.62, 0.71)])[:, :sim.law.dim]
+    dt = 0.5 * float(sim.operator.largest_step(sim.operator.state(sim.project()), 0.0))
+    sim = sim.replace(record={"mic": dg.Points(points)}, until=3 * dt, dt=dt, exact=None)
+
+    def misfit(ds):
+        record = ds.dg.record("mic")
+        return sum((record[name] ** 2).sum() for name in sim.law.variables)
+    medium = {"Acoustics": "sound_speed", "Maxwell": "eps"}[run.law]
+    kind = "element" if run.flux in ("upwind", "central") else "number"
+    found = sim.gradient(misfit, {"initial": True, medium: kind}).check()
+    assert np.all(np.abs(found.order[1:4] - 2) < 0.05) or found.remainder[4] < 1e-9 * found.difference[4]
+
+
 # On parts of a mesh or grid, see docs/several-processes.md.
 
 CUT = [run for run in RUNS if run.parts == PARTS[1]]
