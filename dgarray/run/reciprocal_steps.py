@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..methods.dg.interfaces import conditions_inside
-from ..methods.dg.weights import Weights, has_weights, signs
+from ..methods.dg.weights import AdjustedWeights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
@@ -22,7 +22,7 @@ SAME = 1e-11          # of the norms of both sides, by which rounding may tell x
 class ReciprocalSteps:
     """As `ReverseSteps`, by the kernels of the run.
 
-    weights      {name: the `Weights` of each element set};  signs: P, of each variable
+    weights      {name: the `Weights` or `AdjustedWeights` of each element set};  signs: P, of each variable
     still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
     state        mu, a state of that operator"""
 
@@ -116,12 +116,14 @@ class ReciprocalSteps:
 def reciprocal_steps(operator, parameters):
     """The `ReciprocalSteps` of an operator, or None where dq/dt is not linear in q, its coefficients depend on time, or
     A^T W = W P A P does not hold."""
-    tables = {name: each.tables for name, each in operator.operators.items()}
-    P = signs(next(iter(tables.values())).physics.functions.along) if all(map(has_weights, tables.values())) else None
+    weights = {name: weights_of(each.tables) for name, each in operator.operators.items()}
+    if any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()):
+        return None          # with parameters, to solve with W in each stage takes longer than programs do
+    P = signs(next(iter(operator.operators.values())).tables.physics.functions.along)
     inside = conditions_inside(operator.mesh, operator.problem.boundary)
     if P is None or inside or not all(map(is_linear, functions_of(operator))):
         return None
-    weights, still = {name: Weights(each) for name, each in tables.items()}, without_source(operator)
+    still = without_source(operator)
     arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
     return ReciprocalSteps(operator, still, parameters, weights, P) if is_reciprocal(arrays, weights, P) else None
 

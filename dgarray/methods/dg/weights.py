@@ -14,7 +14,14 @@ import numpy as np
 
 from ...physics.capacity import over, times
 from ...physics.trace import operands
-from .mass import capacities
+from .mass import WeightAdjustedMass, capacities, is_weight_adjusted
+
+
+def weights_of(tables):
+    """W of a set, a `Weights` or `AdjustedWeights`; None where internal variables take part."""
+    if tables.variables > tables.physics.moving:
+        return None
+    return AdjustedWeights(tables) if is_weight_adjusted(tables) and not tables.basis.diagonal else Weights(tables)
 
 
 class Weights:
@@ -55,11 +62,24 @@ class Weights:
         return found * self.tables.geometry.jacobian if nodal else found
 
 
-def has_weights(tables):
-    """Whether `Weights` knows W of a set: not where media vary inside of elements, or in curved triangles, tetrahedra, prisms
-    and pyramids, whose mass matrix is weight-adjusted; nor with internal variables."""
-    own = tables.variables == tables.physics.moving and not tables.media.weighted
-    return own and (tables.basis.diagonal or not tables.geometry.curved)
+class AdjustedWeights:
+    """W where the mass matrix is weight-adjusted, of curved triangles, tetrahedra, prisms and pyramids, and where media vary
+    inside of elements: M p of q, see `dgarray.methods.dg.mass`."""
+
+    def __init__(self, tables):
+        self.mass, basis = WeightAdjustedMass(tables), tables.basis
+        self.V = np.eye(basis.rows) if basis.modal else basis.cell.vandermonde          # values from modes
+
+    def times(self, q):
+        """W q of values (variable, row, element) of all elements."""
+        found, to_modes = np.empty(q.shape), np.linalg.inv(self.V)
+        for cells in self.mass.blocks:
+            found[:, :, cells] = to_modes.T @ np.stack(self.mass.times(to_modes @ q[:, :, cells], cells))
+        return found
+
+    def over(self, values, cells):
+        """W^-1 of values (variable, row, element of `cells`)."""
+        return self.V @ np.stack(self.mass.over(self.V.T @ values, cells))
 
 
 def signs(law_flux):
