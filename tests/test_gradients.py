@@ -139,6 +139,11 @@ PROBLEMS = {
     "curved, at the end": (lambda: of_sound(square().mapped(bent, 3), dg.NodalDG(3), dg.wall, record=None,
                                              stepper="rk4"), at_end,
                            {"sound_speed": "element"}),
+    "curved modal": (lambda: of_sound(square().mapped(bent, 2), dg.ModalDG(2)), heard, "initial"),
+    "bent pyramids": (lambda: dg.Simulation(
+        dg.box((-1, -1, -1), (1, 1, 1), cells=1, shape="pyramid").mapped(lambda x: (*bent(x), x[2]), 2),
+        dg.Acoustics(3, sound_speed=smooth), dg.NodalDG(2), dg.absorbing, lambda x: (*sound(x), 0 * x[0]), until=0.2,
+        record={"mic": dg.Points([(0.5, 0.3, 0.2)])}, backend="numpy"), heard, "initial"),
     "transform at points": (lambda: of_sound(square(), dg.NodalDG(2), dg.wall, record={"f": dg.Fourier(
         [0.3, 0.5], points=POINTS, every=2, start=0.05, window=lambda t: 1 + t)}, dt=0.01), spectrum,
         {"sound_speed": "element"}),
