@@ -66,6 +66,8 @@ class design:          # noqa: N801  users call it like a function
                     raise ValueError(f"{name} is a function of x in {each.law!r}; give the simulation a number, or one "
                                      "for each region")
         self._inside = elements_of(mesh, where)
+        for part in self._parts:
+            part.only(self._inside)
         self._volumes = mesh.measures[self._inside]
         self._filter = cone_filter(mesh.centroids[self._inside], self._volumes, radius)
         first, (low, change) = next(iter(self._change.items()))

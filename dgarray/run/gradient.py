@@ -75,10 +75,12 @@ class Derivatives:
     wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
     memory   bytes of the states that may be kept; None: as `KeptStates` says;  progress: as of `Simulation.run`, first of the
              run and then of the way back
+    elements   numbers of those whose parameters are asked for; None: of all
     states   the `KeptStates` of the run"""
 
     def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None):
         self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
+        self.elements = None
         check_run(sim)
         if memory is not None and not (isinstance(memory, Real) and memory >= bytes_of_state(sim)):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
@@ -143,7 +145,8 @@ class Derivatives:
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
         check_method(operator)
-        steps, last = reciprocal_steps(operator, parameters) or ReverseSteps(operator, parameters), len(times) - 1
+        steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        last = len(times) - 1
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
@@ -166,14 +169,14 @@ class Derivatives:
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
-        found = steps.adjoint
-        every = {"initial": [*found.values()]} | {name: [steps.found[own]] for name, own in self.names.items()}
+        found, by_parameters = steps.adjoint, steps.by_parameters
+        every = {"initial": [*found.values()]} | {name: [by_parameters[own]] for name, own in self.names.items()}
         for name in self.wrt:
             if not all(np.isfinite(each).all() for each in every[name]):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
         return {name: self.of_initial(found, steps.sets) if name == "initial" else
-                self.of_parameter(name, steps.found[self.names[name]]) for name in self.wrt}
+                self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
@@ -314,7 +317,7 @@ def base_of(sim, own):
 
 def regions_of(sim, own):
     """The regions of a parameter that is given by region, else those of the mesh."""
-    value = sim.law.parameters[own]
+    value = sim.law.parameters.get(own)
     return list(value) if isinstance(value, dict) else list(sim.mesh.regions)
 
 

@@ -55,11 +55,6 @@ class ProgramAdjoints:
         program = self.programs[name].program
         return self.programs[name].run({each: given[each] for each in (*program.inputs(), *program.inputs("number"))})
 
-    def host(self, state):
-        """{prefix: a copy of the state of each set (variable, row, element)}, in float64 on the host."""
-        parts = self.operator.by_set(state)
-        return {prefix: np.array(each.operations.host(parts[name]), float) for prefix, (name, each, _) in self.sets.items()}
-
     def owners(self, program, parameter):
         """{name of a constant: (parameter, the element of the mesh whose parameter each of its entries is)}."""
         found = {}
@@ -82,6 +77,12 @@ class ProgramAdjoints:
     def cells_of(self, tables):
         """Numbers of the elements of a set in the mesh."""
         return next(cells for _, each, cells in self.sets.values() if each.tables is tables)
+
+
+def host(operator, sets, state):
+    """{prefix: a copy of the state of each set (variable, row, element)}, in float64 on the host; sets: as of `sets_of`."""
+    parts = operator.by_set(state)
+    return {prefix: np.array(each.operations.host(parts[name]), float) for prefix, (name, each, _) in sets.items()}
 
 
 def sets_of(operator):

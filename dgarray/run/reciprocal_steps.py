@@ -8,14 +8,16 @@ import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..methods.dg.interfaces import conditions_inside
-from ..methods.dg.weights import AdjustedWeights, signs, weights_of
+from ..methods.dg.sets import cut_out
+from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
-from .program_adjoints import ProgramAdjoints
+from .program_adjoints import ProgramAdjoints, host, sets_of
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
+SHARE = 0.7          # of the elements, from which on all are computed
 SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
 
 
@@ -23,13 +25,15 @@ class ReciprocalSteps:
     """As `ReverseSteps`, by the kernels of the run.
 
     weights      {name: the `Weights` or `AdjustedWeights` of each element set};  signs: P, of each variable
+    stages       the `StageDerivatives`;  found: {parameter: (element,)} derivatives by what recorders read
     still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
     state        mu, a state of that operator"""
 
-    def __init__(self, operator, still, parameters, weights, P):
+    def __init__(self, operator, still, parameters, weights, P, elements=None):
         self.operator, self.still, self.weights, self.signs = operator, still, weights, P[:, None, None]
-        self.programs, self.needs_states = ProgramAdjoints(operator, parameters), bool(parameters)
-        self.sets, self.found = self.programs.sets, self.programs.found
+        self.sets, self.needs_states = sets_of(operator), bool(parameters)
+        self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
+        self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()
 
     def add(self, prefix, numbers, values):
@@ -43,12 +47,13 @@ class ReciprocalSteps:
     @property
     def adjoint(self):
         """{prefix: derivatives by the state (variable, row, element)}."""
-        return self.times_weights(self.state)
-
-    def times_weights(self, state):
-        """{prefix: W P of a state}."""
         return {prefix: self.weights[self.sets[prefix][0]].times(self.signs * q)
-                for prefix, q in self.programs.host(state).items()}
+                for prefix, q in host(self.operator, self.sets, self.state).items()}
+
+    @property
+    def by_parameters(self):
+        """{parameter: (element,)} the derivatives."""
+        return {name: each + self.stages.by_element(name) for name, each in self.found.items()}
 
     def step(self, state, t, dt):
         """Go back over the step of the length dt from t; state: before it, for derivatives by parameters.
@@ -64,7 +69,7 @@ class ReciprocalSteps:
             time = t + row.c * dt
             p = total((1.0, p), (row.B, b))
             s = total((dt * row.w, p), (dt * row.C, b))
-            self.pull(q, r, s, time)
+            self.stages.add(self.operator.of_sets(q), self.operator.of_sets(r), self.operator.of_sets(s), time)
             at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
             slope = self.linear(lambda q, time=time: self.still.rhs(q, time), self.still.of_sets(s))
             b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
@@ -84,12 +89,58 @@ class ReciprocalSteps:
             q = total((row.alpha, q0), (row.beta, q), (row.B, k), (dt * row.C, r))
         return found
 
-    def pull(self, q, r, s, t):
-        """Add (dr/dm)^T W P s of the parameters m at a stage, r = dq/dt at (q, t)."""
-        q, r = (self.programs.host(self.operator.of_sets(each)) for each in (q, r))
-        bar = self.times_weights(self.still.of_sets(s))
+    def linear(self, function, state):
+        """The linear part of a function of a state."""
+        found = function(state)
+        if self.affine:
+            for part, constant in zip(*(self.still.by_set(each).values() for each in (found, function(self.still.zeros())))):
+                part -= constant
+        return found
+
+
+class StageDerivatives:
+    """The derivatives of stages by the parameters of the law, (dr/dm)^T W P s of r = dq/dt.
+
+    elements   numbers of those whose parameters are asked for; None: all. Only these and their neighbours are computed then, by
+               an operator of this part of the mesh
+    cells      numbers of these, in the order of that operator's mesh, or None"""
+
+    def __init__(self, operator, parameters, P, elements):
+        self.whole, self.elements, self.cells, self.signs = operator, elements, None, P[:, None, None]
+        mesh, part = operator.mesh, operator
+        if elements is not None and not len(mesh.hanging):
+            cells = np.union1d(elements, mesh.neighbour_cell[elements])
+            if len(cells) < SHARE * mesh.cell_count:
+                backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
+                part, self.cells = operator.method.discretised(cut_out(operator.problem, cells), backend), cells
+        self.programs = ProgramAdjoints(part, parameters)
+        self.sets = self.programs.sets
+        self.weights = {prefix: Weights(each.tables) for prefix, (_, each, _) in self.sets.items()}
+
+    def by_element(self, name):
+        """The derivatives by a parameter in every element of the whole mesh, 0 where they are not asked for."""
+        if self.cells is None:
+            return self.programs.found[name]
+        found, wanted = np.zeros(self.whole.mesh.cell_count), np.isin(self.cells, self.elements)
+        found[self.cells[wanted]] = self.programs.found[name][wanted]
+        return found
+
+    def taken(self, state):
+        """{prefix: values (variable, row, element) of a state of the whole operator, in float64 on the host}."""
+        if self.cells is None:
+            return host(self.whole, self.sets, state)
+        names, parts, found = list(self.whole.operators), self.whole.by_set(state), {}
+        for prefix, (_, _, numbers) in self.sets.items():
+            of_set, places = self.whole.numbers[:, self.cells[numbers]]
+            name = names[of_set[0]]
+            found[prefix] = self.whole.operators[name].operations.take(parts[name], places).astype(float)
+        return found
+
+    def add(self, q, r, s, t):
+        """Add those of a stage: r = dq/dt at (q, t), and s, states of the whole operator."""
+        q, r, s = map(self.taken, (q, r, s))
         given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
-        given |= {f"adjoint of {prefix}r": values for prefix, values in bar.items()}
+        given |= {f"adjoint of {prefix}r": self.weights[prefix].times(self.signs * values) for prefix, values in s.items()}
         given |= self.sums(given, r)
         found = self.programs.run(given, "finished", inputs=("sum",))
         given |= {f"adjoint of {prefix}r": found[f"adjoint of {prefix}sum"] for prefix in q}
@@ -102,20 +153,13 @@ class ReciprocalSteps:
             zero = {f"{prefix}sum": np.zeros_like(values) for prefix, values in r.items()}
             sources = self.programs.forward("finished", given | zero)
             r = {prefix: values - sources[f"{prefix}r"] for prefix, values in r.items()}
-        return {f"{prefix}sum": self.weights[self.sets[prefix][0]].sum_of(values) for prefix, values in r.items()}
-
-    def linear(self, function, state):
-        """The linear part of a function of a state."""
-        found = function(state)
-        if self.affine:
-            for part, constant in zip(*(self.still.by_set(each).values() for each in (found, function(self.still.zeros())))):
-                part -= constant
-        return found
+        return {f"{prefix}sum": self.weights[prefix].sum_of(values) for prefix, values in r.items()}
 
 
-def reciprocal_steps(operator, parameters):
-    """The `ReciprocalSteps` of an operator, or None where dq/dt is not linear in q, its coefficients depend on time, or
-    A^T W = W P A P does not hold."""
+def reciprocal_steps(operator, parameters, elements=None):
+    """The `ReciprocalSteps` of an operator, with parameters of these elements, None: of all.
+
+    None where dq/dt is not linear in q, its coefficients depend on time, or A^T W = W P A P does not hold."""
     weights = {name: weights_of(each.tables) for name, each in operator.operators.items()}
     if any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()):
         return None          # with parameters, to solve with W in each stage takes longer than programs do
@@ -125,7 +169,7 @@ def reciprocal_steps(operator, parameters):
         return None
     still = without_source(operator)
     arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
-    return ReciprocalSteps(operator, still, parameters, weights, P) if is_reciprocal(arrays, weights, P) else None
+    return ReciprocalSteps(operator, still, parameters, weights, P, elements) if is_reciprocal(arrays, weights, P) else None
 
 
 def functions_of(operator):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable
-from .program_adjoints import ProgramAdjoints
+from .program_adjoints import ProgramAdjoints, host
 
 
 class ReverseSteps:
@@ -26,6 +26,11 @@ class ReverseSteps:
         self.sets, self.found = self.programs.sets, self.programs.found
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
 
+    @property
+    def by_parameters(self):
+        """{parameter: (element,)} the derivatives, by the number that each element of the mesh has."""
+        return self.found
+
     def add(self, prefix, numbers, values):
         """Add to the derivatives by the state: values (variable, row, element) of the elements with these numbers in their
         set."""
@@ -42,8 +47,9 @@ class ReverseSteps:
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
         rows, b = self.operator.stepper.stages, self.adjoint
-        start = self.programs.host(state)
-        inputs = [start, *(self.programs.host(new) for _, new in self.operator.stages(self.state(start), t, dt))][:-1]
+        start = host(self.operator, self.sets, state)
+        stages = self.operator.stages(self.state(start), t, dt)
+        inputs = [start, *(host(self.operator, self.sets, new) for _, new in stages)][:-1]
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
         at_start, k = dict.fromkeys(b, 0.0), {}

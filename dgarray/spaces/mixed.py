@@ -127,7 +127,7 @@ class MixedSpace(ElementSpace):
         for space, first, _ in self.of_shapes():
             for part in space.parts(role, degree, extra):
                 def values(q, part=part, first=first, space=space):
-                    return part.values(self.of_block(np.asarray(q), first, space))
+                    return part.values(self.of_block(q, first, space))
 
                 def spread(v, part=part, first=first, space=space):
                     return part.spread(v[first:first + space.count])
