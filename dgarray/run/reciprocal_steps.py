@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
+from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
 from ..methods.dg.sets import cut_out
 from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
+from ..stepping import Stage
 from .program_adjoints import ProgramAdjoints, host, sets_of
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
@@ -63,31 +65,40 @@ class ReciprocalSteps:
         if not self.needs_states:
             self.state = self.linear(lambda q: self.still.advance(q, t, dt), b)
             return
-        visited, b = self.visited(state, t, dt), self.still.by_set(b)
+        visited, rows = self.stages.visited(state, t, dt), self.operator.stepper.stages
+        back = self.by_kernels if not self.affine and all(map(is_of_two_registers, rows)) else self.by_arrays
+        stages = back(b, t, dt)
+        for row, (q, r) in zip(reversed(rows), reversed(visited)):
+            self.stages.add(q, r, next(stages), t + row.c * dt)
+        self.state, = stages
+
+    def by_arrays(self, b, t, dt):
+        """Yield s = P W^-1 r' of each stage, the last one first, and then the state before the step; any stepper's."""
+        b = self.still.by_set(b)
         p, at_start = dict.fromkeys(b, 0.0), dict.fromkeys(b, 0.0)
-        for row, (q, r) in zip(reversed(self.operator.stepper.stages), reversed(visited)):
-            time = t + row.c * dt
+        for row in reversed(self.operator.stepper.stages):
             p = total((1.0, p), (row.B, b))
             s = total((dt * row.w, p), (dt * row.C, b))
-            self.stages.add(self.operator.of_sets(q), self.operator.of_sets(r), self.operator.of_sets(s), time)
+            yield self.still.of_sets(s)
             at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
-            slope = self.linear(lambda q, time=time: self.still.rhs(q, time), self.still.of_sets(s))
+            slope = self.linear(lambda q, row=row: self.still.rhs(q, t + row.c * dt), self.still.of_sets(s))
             b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
             if row.changes:
                 p = total((row.A, p))
-        self.state = self.still.of_sets(total((1.0, b), (1.0, at_start)))
+        yield self.still.of_sets(total((1.0, b), (1.0, at_start)))
 
-    def visited(self, state, t, dt):
-        """The state that each stage of a step reads, and dq/dt there, [(q, r)], each {name of a set: array}."""
-        q0 = q = {name: part.copy() for name, part in self.operator.by_set(state).items()}
-        k, found = dict.fromkeys(q, 0.0), []
-        for row in self.operator.stepper.stages:
-            r = self.operator.by_set(self.operator.rhs(self.operator.of_sets(q), t + row.c * dt))
-            found.append((q, r))
-            if row.changes:
-                k = total((row.A, k), (row.v, q), (row.u, q0), (dt * row.w, r))
-            q = total((row.alpha, q0), (row.beta, q), (row.B, k), (dt * row.C, r))
-        return found
+    def by_kernels(self, b, t, dt):
+        """The same by the kernels of stages, of steppers with two registers: b' = beta b + dt w A p, p' = A p + B b' are a
+        stage that reads p, with b as its register."""
+        rows = self.operator.stepper.stages
+        p = self.still.of_sets(total((rows[-1].B, self.still.by_set(b))))
+        for row, before in zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0))):
+            yield self.still.of_sets(total((dt * row.w, self.still.by_set(p))))
+            out = self.still.zeros()
+            turned = Stage(c=row.c, A=row.beta, w=row.w, beta=row.A or 1.0, B=before.B)
+            self.still.stage(p, out, b, None, t + row.c * dt, dt, turned)
+            p = out
+        yield b
 
     def linear(self, function, state):
         """The linear part of a function of a state."""
@@ -136,9 +147,24 @@ class StageDerivatives:
             found[prefix] = self.whole.operators[name].operations.take(parts[name], places).astype(float)
         return found
 
+    def visited(self, state, t, dt):
+        """(q, r) of each stage of a step, as `taken`: the state that it reads and dq/dt there, which follows from the next."""
+        whole, start = self.whole, self.taken(state)
+        copied = whole.of_sets({name: part.copy() for name, part in whole.by_set(state).items()})
+        states = [start, *(self.taken(new) for _, new in SteppedOperator.stages(whole, copied, t, dt))]          # not filtered
+        k, found = dict.fromkeys(start, 0.0), []
+        for row, q, new in zip(whole.stepper.stages, states, states[1:]):
+            if row.changes:
+                k = total((row.A, k), (row.v, q), (row.u, start))
+            factor = dt * (row.C + row.B * row.w)
+            r = total((1 / factor, new), (-row.alpha / factor, start), (-row.beta / factor, q), (-row.B / factor, k))
+            k = total((1.0, k), (dt * row.w, r)) if row.w else k
+            found.append((q, r))
+        return found
+
     def add(self, q, r, s, t):
-        """Add those of a stage: r = dq/dt at (q, t), and s, states of the whole operator."""
-        q, r, s = map(self.taken, (q, r, s))
+        """Add those of a stage: r = dq/dt at (q, t), of `visited`; s, a state of the whole operator."""
+        s = self.taken(s)
         given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
         given |= {f"adjoint of {prefix}r": self.weights[prefix].times(self.signs * values) for prefix, values in s.items()}
         given |= self.sums(given, r)
@@ -233,6 +259,11 @@ def is_affine(operator):
     """Whether anything depends on time, or moves a state of zeros."""
     return any(each.depends_on("t") for each in functions_of(operator)) or any(
         np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+
+
+def is_of_two_registers(row):
+    """Whether a stage updates the register, and from it the state."""
+    return bool(row.changes and row.w and row.B) and not (row.alpha or row.u or row.v or row.C)
 
 
 def total(*terms):
