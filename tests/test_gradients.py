@@ -1,4 +1,6 @@
 """Derivatives of a number that a run gives: against runs with changed input, finite differences, and jax."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -121,6 +123,7 @@ def opening(q, n, t, Z=0.8, rate=9.0):
     return Z * (1 + np.sin(rate * t)) * v, q[1], q[2]
 
 
+FILTERED = dg.NodalDG(3, filter=dg.ExponentialFilter(cutoff=1, order=4))
 WEST_EAST = {"west": 1.0, "east": 2.0}
 PROBLEMS = {
     "numbers": (lambda: of_sound(square(), dg.NodalDG(2), {"left": dg.incident(entering), "default": dg.absorbing}, source=hum),
@@ -156,8 +159,8 @@ PROBLEMS = {
     "shapes": (lambda: of_sound(square("mixed", 4), dg.NodalDG(2)), of_shapes, {"sound_speed": "element", "initial": True}),
     "hanging": (lambda: of_sound(square("quadrilateral").with_regions({"fine": [0, 1, 2]}).refined("fine"), dg.TensorDG(2),
                                  dg.wall), heard, {"sound_speed": "element", "initial": True}),
-    "filtered": (lambda: of_sound(square(), dg.NodalDG(3, filter=dg.ExponentialFilter(cutoff=1, order=4)), dg.wall), heard,
-                 {"sound_speed": "number"}),
+    "filtered": (lambda: of_sound(square(), FILTERED, dg.wall), heard, {"sound_speed": "number"}),
+    "filtered start": (lambda: of_sound(square(), FILTERED), heard, "initial"),
     "gas": (lambda: of_gas(dg.TensorDG(2), flux=dg.rusanov), thrown, "initial"),
     "split gas": (lambda: of_gas(dg.TensorDG(2, nodes="lobatto", volume_flux=dg.ranocha)), thrown, "initial"),
 }
@@ -261,6 +264,40 @@ def test_arrays_that_remember_give_the_derivatives_of_what_was_made_of_them(name
     assert np.sum(slope * direction) == pytest.approx(expected, rel=1e-7)
 
 
+def test_deep_copies_are_the_same_array_to_the_derivatives():
+    def copied(ds):
+        return (ds.copy(deep=True).dg.record("mic").p.sortby("time") ** 2).sum()
+    found = sim_of_sound().gradient(copied, "sound_speed").check()
+    assert np.all(np.abs(found.order[1:4] - 2) < 0.02)
+
+
+@pytest.mark.parametrize("left, right", [("a b", "a_b"), ("2/in-out", "_c")])
+def test_numbers_at_boundaries_of_any_name(left, right):
+    mesh = square()
+    sides = {left: mesh.boundaries["left"], right: mesh.boundaries["right"], "default": np.concatenate(
+        [mesh.boundaries[name] for name in ("bottom", "top")])}
+
+    def partly(Z):
+        def condition(q, n, Z=Z):
+            v = q[1] * n[0] + q[2] * n[1]
+            return Z * v, q[1], q[2]
+        return condition
+    sim = of_sound(replace(mesh, boundaries=sides), dg.NodalDG(1), {left: partly(0.6), right: partly(0.9), "default": dg.wall})
+    found = sim.gradient(heard, [f"{left}.Z", f"{right}.Z"])
+    assert float(found[f"{left}.Z"]) != float(found[f"{right}.Z"])
+    assert np.all(np.abs(found.check(0.1).order[1:4] - 2) < 0.1)
+
+
+def areas(q):
+    return q[0] ** 2
+
+
+def test_integrals_may_have_the_names_of_what_transforms_say_of_themselves():
+    sim = of_sound(square(), dg.NodalDG(1), record={"E": dg.VolumeIntegral(areas)})
+    found = sim.gradient(lambda ds: ds.dg.record("E").areas.sum(), "initial")
+    assert np.abs(found.initial.p).max() > 0
+
+
 def sim_of_sound():
     return PROBLEMS["tensor"][0]()
 
@@ -271,6 +308,8 @@ def sim_of_sound():
     (heard, {}, "asks for nothing"),
     (lambda ds: ds.dg.record("mic").p, "initial", r"the shape \(\d+, 2\) and the type float64; it must be one real number"),
     (lambda ds: 1.0, "initial", "does not depend on the run"),
+    (lambda ds: np.log(-ds.dg.record("mic").p.data[0, 0] ** 2), "initial", "the misfit is nan; it must be finite"),
+    (heard, "source.strength", "'source' does not exist; numbers are those of: default"),
     (3, "initial", "misfit=3 is not allowed"), (heard, 3, "wrt=3 is not allowed"),
     (heard, {"sound_speed": "region"}, "has no regions"),
     (lambda ds: np.sum(ds.dg.record("mic").p.data, where=False), "initial", "where= has no derivative"),

@@ -50,6 +50,11 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     real = property(lambda self: np.real(self))
     imag = property(lambda self: np.imag(self))
 
+    def __copy__(self, *_):          # it never changes, and a copy would be another array to the derivatives
+        return self
+
+    __deepcopy__ = __copy__
+
     def __len__(self):
         return len(self.value)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..methods.dg.method import DG
 from ..physics.laws.law import argument
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     pass
 
 KINDS = ("number", "region", "element")          # of derivatives by a parameter
-BESIDE = ("_time_span", "_largest", "_areas")          # of records of transforms, which have no derivatives
+BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
 
 class Gradient:
@@ -128,8 +129,10 @@ class Derivatives:
     def by_data(self, dataset):
         """(J, {zone: {name of a variable: derivatives by its values}}) of a dataset, or of a tree of zones."""
         pieces = zones_of(dataset)
+        transforms = [name for name, recorder in self.sim.record.items() if isinstance(recorder, Fourier)]
+        beside = {f"{name}_{what}" for name in transforms for what in BESIDE}
         leaves = {zone: {name: Tracked(np.asarray(data.values)) for name, data in ds.data_vars.items()
-                         if data.dtype.kind in "fc" and not str(name).endswith(BESIDE)} for zone, ds in pieces.items()}
+                         if data.dtype.kind in "fc" and name not in beside} for zone, ds in pieces.items()}
         pieces = {zone: ds.assign({name: (ds[name].dims, leaf, ds[name].attrs) for name, leaf in leaves[zone].items()})
                   for zone, ds in pieces.items()}
         followed = pieces[None] if None in pieces else xr.DataTree.from_dict({str(zone): ds for zone, ds in pieces.items()})
@@ -139,6 +142,8 @@ class Derivatives:
             what = (f"has the shape {found.shape} and the type {found.dtype}" if isinstance(found, Tracked) else
                     f"is {found!r}, which does not depend on the run")
             raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
+        if not np.isfinite(found.value):
+            raise ValueError(f"the misfit is {float(found.value)}; it must be finite")
         return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
 
     def backward(self, dataset, given):

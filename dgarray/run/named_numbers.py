@@ -6,6 +6,7 @@ field of a dataclass, or that of what these hold: the field of `incident(field)`
 import inspect
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from itertools import count
 from numbers import Real
 
 import numpy as np
@@ -15,24 +16,32 @@ from ..physics.declared import Declared, declared
 from ..physics.trace import arguments, call, parameters
 from ..support.wording import choose
 
-OFFERED = {"q", "x", "t", "n", "m", "l", "r", "ml", "mr", "p", "law", "face"}          # arguments that are not numbers
+OFFERED = {"q", "x", "t", "m"}          # arguments of a source that are not numbers; and of a condition
+OFFERED_AT_SIDES = OFFERED | {"n", "law", "face"}
 
 
 class NamedNumbers:
     """The numbers of a simulation's source and conditions that are asked for.
 
     sim      the simulation;  names: such as "source.strength" or "left.strength"
+    paths    {name: (name of the boundary, or None of the source, path as of `numbers_of`)}
     values   {name: its value};  own: {name: that of the law's parameter}"""
 
     def __init__(self, sim, names):
         self.sim, self.paths, self.values = sim, {}, {}
-        self.own = {name: name.replace(".", "_").replace(" ", "_") for name in names}
-        holders = {"source": sim.options["source"]} | by_name(sim.options["boundary"])
-        holders = {name: each for name, each in holders.items() if each is not None}
+        free = (name for name in map("number_{}".format, count()) if name not in sim.law.parameters)
+        self.own = dict(zip(names, free))
+        holders, source = dict(by_name(sim.options["boundary"])), sim.options["source"]
+        if source is not None and "source" in holders and any(name.startswith("source.") for name in names):
+            raise ValueError("wrt='source...' is not allowed where a boundary has the name 'source', too; rename the boundary")
+        if source is not None:
+            holders["source"] = source
         for name in names:
             holder, _, number = name.rpartition(".")
-            found = numbers_of(holders[choose("wrt", holder, holders, "; numbers are those of")])
-            self.paths[name] = holder, found[choose(f"wrt={name!r}: number", number, found, f" of {holder!r}; it has")]
+            holder = choose("wrt", holder, holders, "; numbers are those of")
+            found = numbers_of(holders[holder], OFFERED if holders[holder] is source else OFFERED_AT_SIDES)
+            path = found[choose(f"wrt={name!r}: number", number, found, f" of {holder!r}; it has")]
+            self.paths[name] = None if holders[holder] is source else holder, path
             self.values[name] = self.check(name, holders[holder], self.paths[name][1])
 
     def check(self, name, holder, path):
@@ -58,14 +67,19 @@ class NamedNumbers:
         options, found = {name: self.sim.options[name] for name in ("source", "boundary")}, {}
         for name, (holder, path) in self.paths.items():
             found.setdefault(holder, {})[path] = self.own[name]
-        conditions = by_name(options["boundary"]) | {holder: from_parameters(by_name(options["boundary"])[holder], paths)
-                                                     for holder, paths in found.items() if holder != "source"}
-        source = from_parameters(options["source"], found["source"]) if "source" in found else options["source"]
+        conditions, source = dict(by_name(options["boundary"])), options["source"]
+        for holder, paths in found.items():
+            if holder is None:
+                source = from_parameters(source, paths)
+            else:
+                conditions[holder] = from_parameters(conditions[holder], paths)
         return {"source": source, "boundary": conditions or None}
 
 
-def numbers_of(holder):
-    """{name: path} of the numbers of a function or dataclass and what it holds; the path is a tuple of names."""
+def numbers_of(holder, offered):
+    """{name: path} of the numbers of a function or dataclass and what it holds; the path is a tuple of names.
+
+    offered   names of arguments that are none"""
     found = {}
     if is_dataclass(holder):
         for field in fields(holder):
@@ -73,10 +87,10 @@ def numbers_of(holder):
             if is_number(value):
                 found[field.name] = (field.name,)
             elif callable(value) and not isinstance(value, type):
-                found |= {name: (field.name, *path) for name, path in numbers_of(value).items()}
+                found |= {name: (field.name, *path) for name, path in numbers_of(value, offered).items()}
     elif callable(holder):
         for name, each in parameters(holder).items():
-            if is_number(each.default) and name not in OFFERED:
+            if is_number(each.default) and name not in offered:
                 found[name] = (name,)
     return found
 

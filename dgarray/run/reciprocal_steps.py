@@ -63,7 +63,7 @@ class ReciprocalSteps:
         With P W^-1 of what `ReverseSteps.step` says, where (dr/dq)^T is A for P W^-1 r'."""
         b = self.still.filtered(self.state)
         if not self.needs_states:
-            self.state = self.linear(lambda q: self.still.advance(q, t, dt), b)
+            self.state = self.linear(lambda q: SteppedOperator.advance(self.still, q, t, dt), b)          # without the filter
             return
         visited, rows = self.stages.visited(state, t, dt), self.operator.stepper.stages
         back = self.by_kernels if not self.affine and all(map(is_of_two_registers, rows)) else self.by_arrays
