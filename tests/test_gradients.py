@@ -1,5 +1,5 @@
 """Derivatives of a number that a run gives: against runs with changed input, finite differences, and jax."""
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -286,6 +286,28 @@ def test_numbers_at_boundaries_of_any_name(left, right):
     found = sim.gradient(heard, [f"{left}.Z", f"{right}.Z"])
     assert float(found[f"{left}.Z"]) != float(found[f"{right}.Z"])
     assert np.all(np.abs(found.check(0.1).order[1:4] - 2) < 0.1)
+
+
+def test_numbers_beside_a_plane_wave_and_in_an_objective():
+    """The wave knows its law, which has one more parameter then; a number twice in one condition is refused."""
+    wave = dg.incident(dg.plane_wave(dg.Acoustics(2), (1.0, 0.0), 1.0, lambda s: np.exp(-9 * s * s)))
+    sim = of_sound(square(), dg.NodalDG(1), {"left": wave, "default": dg.absorbing}, source=hum)
+    objective = dg.objective(sim, heard, ["source.strength", "source.rate"])
+    value, slope = objective(objective.x0)
+    assert list(objective.x0) == [2.0, 3.0] and value > 0
+    h = 1e-4 * np.array([1.0, 0.0])
+    assert slope[0] == pytest.approx((objective(objective.x0 + h)[0] - objective(objective.x0 - h)[0]) / 2e-4, rel=1e-6)
+    assert repr(objective.simulation(objective.x0).law) == repr(objective.simulation(objective.x0).law)
+
+    @dataclass(frozen=True)
+    class Twice:
+        field: object
+        amplitude: float = 1.0
+
+        def __call__(self, x, t):
+            return tuple(self.amplitude * each for each in self.field(x, t))
+    with pytest.raises(ValueError, match="several numbers of this name"):
+        of_sound(square(), dg.NodalDG(1), dg.incident(Twice(entering))).gradient(heard, "default.amplitude")
 
 
 def areas(q):

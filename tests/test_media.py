@@ -224,6 +224,18 @@ def test_a_jump_at_joins_is_seen_from_both_sides(method, shape):
     assert np.nanmax(np.abs(rates[0] - rates[1])) < 1e-7
 
 
+@pytest.mark.parametrize("c", [{"west": 1.0, "east": 1.7}, lambda x: np.where(x[0] > 0, 1.7, 1.0)])
+@pytest.mark.parametrize("method, shape", [(dg.NodalDG(2), "triangle"), (dg.NodalDG(ORDERS), "triangle"),
+                                           (dg.NodalDG(2), "mixed")])
+def test_integrals_over_an_interface_have_the_medium_of_its_side(method, shape, c):
+    mesh = dg.rectangle((-1, -1), (1, 1), cells=4, shape=shape)
+    mesh = mesh.with_regions({"west": lambda x: x[0] < 0, "east": lambda x: x[0] > 0})
+    mesh = mesh.with_interfaces({"out of west": ("west", "east"), "out of east": ("east", "west")})
+    record = {name[-4:]: dg.BoundaryIntegral(name, lambda m: m.c, names="c") for name in ("out of west", "out of east")}
+    ds = dg.Simulation(mesh, dg.Acoustics(2, sound_speed=c), method, dg.wall, record=record, until=0.01, dt=0.01).run()
+    assert float(ds.dg.record("west").c[-1]) == pytest.approx(2.0) and float(ds.dg.record("east").c[-1]) == pytest.approx(3.4)
+
+
 @pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(1)], ids=str)
 def test_values_that_are_not_allowed(method):
     """Positive at all centroids, negative at a corner."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..mesh.geometry import a_hair_inside
 from ..physics.pointwise import Pointwise, components
 from ..spaces.parts import of_places
 from .probes import Recorder, Recording, whole
@@ -98,6 +99,13 @@ class VolumeIntegral(Recorder):
         return Recording(Series(name, {}, dict.fromkeys(names, ((), attrs))), self.every, measure)
 
 
+def inside(part, mesh):
+    """A `Part` of faces with its points a hair inside of their cells, where media may jump at the faces."""
+    if mesh.structured:
+        return part
+    return part._replace(x=tuple(a_hair_inside(np.stack(part.x), mesh.centroids[part.places].T[:, :, None])))
+
+
 class _Integrand:
     """A function of the user at points of quadrature: its components by name.
 
@@ -123,8 +131,9 @@ class _Integrand:
 
     def inputs(self, part):
         """Positions, normals and the law's parameters at the points of a `Part`."""
-        given = {"x": part.x, "m": self.operator.parameters(part)}
-        return given if part.n is None else given | {"n": part.n}
+        if part.n is None:
+            return {"x": part.x, "m": self.operator.parameters(part)}
+        return {"x": part.x, "m": self.operator.parameters(inside(part, self.operator.mesh)), "n": part.n}
 
     def __call__(self, shape, **inputs):
         """The components, each as an array of `shape`."""

@@ -186,6 +186,7 @@ class Launch(Formula):
         return Launch(self.port.between_walls(walls) if walls else self.port, self.pulse, True)
 
     def check(self, mesh, left, right, law):
+        law = law.of_layers or law
         if repr(law) != repr(self.port.law):
             raise ValueError(f"{self.port!r} is one of the law {self.port.law!r}, but the problem has {law!r}; give the port "
                              "that one")

@@ -126,7 +126,7 @@ def medium_at(mesh, law, cells, x):
             return f"{argument(law, name)} is dispersive there"
     medium, beside = {}, law.internal.parameters if law.internal is not None else ()
     for name, value in law.parameters.items():
-        if name in beside:
+        if name in beside or name in law.added:
             continue
         values = np.array([value], float) if mesh is None else parameter_at(mesh, cells, x, value).ravel()
         low, high = values.min(), values.max()

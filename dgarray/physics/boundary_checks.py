@@ -46,7 +46,7 @@ def check_medium(wave, medium, mesh, faces, law):
     """That the law has the variables of a wave, and at all faces its medium, {parameter: number}."""
     x = face_places(mesh, faces, 1)
     beside = law.internal.parameters if law.internal is not None else ()
-    if set(medium) != set(law.parameters) - set(beside) or tuple(wave.variables) != tuple(law.variables):
+    if set(medium) != set(law.parameters) - {*beside, *law.added} or tuple(wave.variables) != tuple(law.variables):
         raise ValueError(f"{wave!r} is a wave of another law than {law!r}, with {', '.join(wave.variables)}; give plane_wave, "
                          "or what made it, that one")
     for name, value in law.dispersive.items():

@@ -83,7 +83,7 @@ class Derivatives:
         self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
         self.elements = None
         check_run(sim)
-        if memory is not None and not (isinstance(memory, Real) and memory >= bytes_of_state(sim)):
+        if memory is not None and not (isinstance(memory, Real) and bytes_of_state(sim) <= memory < np.inf):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
@@ -103,7 +103,7 @@ class Derivatives:
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
         law = copy.copy(self.given.law)
-        law.of_layers = self.given.law
+        law.of_layers, law.added = self.given.law, tuple(self.numbers.own.values())
         law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
                                            for name, base in self.base.items()}
         return self.given.replace(law=law, **self.numbers.changes())
@@ -283,6 +283,8 @@ def checked(sim, wrt):
     """What derivatives are asked for, {name: kind}. Raises ValueError where there are none."""
     if not isinstance(wrt, str | dict | list | tuple):
         raise ValueError(f"wrt={wrt!r} is not allowed; give a name, several in a list, or {{name: kind}}")
+    if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
+        raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = ("initial", *own_names(sim.law))
     for name, kind in wrt.items():

@@ -40,7 +40,10 @@ class NamedNumbers:
             holder, _, number = name.rpartition(".")
             holder = choose("wrt", holder, holders, "; numbers are those of")
             found = numbers_of(holders[holder], OFFERED if holders[holder] is source else OFFERED_AT_SIDES)
-            path = found[choose(f"wrt={name!r}: number", number, found, f" of {holder!r}; it has")]
+            path = found[choose(f"wrt={name!r}: number", number, found, f" of {holder!r}, as an argument with a number as its "
+                                                                        "default; it has")]
+            if path is None:
+                raise ValueError(f"wrt={name!r} is not allowed: {holder!r} has several numbers of this name; rename one")
             self.paths[name] = None if holders[holder] is source else holder, path
             self.values[name] = self.check(name, holders[holder], self.paths[name][1])
 
@@ -77,7 +80,8 @@ class NamedNumbers:
 
 
 def numbers_of(holder, offered):
-    """{name: path} of the numbers of a function or dataclass and what it holds; the path is a tuple of names.
+    """{name: path} of the numbers of a function or dataclass and what it holds; the path is a tuple of names, None where
+    several numbers have the name.
 
     offered   names of arguments that are none"""
     found = {}
@@ -85,9 +89,10 @@ def numbers_of(holder, offered):
         for field in fields(holder):
             value = getattr(holder, field.name)
             if is_number(value):
-                found[field.name] = (field.name,)
+                found[field.name] = None if field.name in found else (field.name,)
             elif callable(value) and not isinstance(value, type):
-                found |= {name: (field.name, *path) for name, path in numbers_of(value, offered).items()}
+                for name, path in numbers_of(value, offered).items():
+                    found[name] = None if path is None or name in found else (field.name, *path)
     elif callable(holder):
         for name, each in parameters(holder).items():
             if is_number(each.default) and name not in offered:

@@ -8,14 +8,17 @@ class ByElement:
     """A function of x that is a number in each element of a mesh, plus another function or number.
 
     space    of the mesh, see `dgarray.spaces`;  values: (element,);  beside: function of x or a number that is added
-    known    {digest of positions: their elements}, which functions on one mesh share, as one set of positions is looked up for
-             all of them"""
-
-    __qualname__ = "by element"
+    known    {(shape, digest) of positions: their elements}, which functions on one mesh share, as one set of positions is
+             looked up for all of them"""
 
     def __init__(self, space, values, beside=0.0, known=None):
         self.space, self.values, self.beside = space, np.asarray(values, float), beside
         self.known = {} if known is None else known
+
+    def __repr__(self):
+        more = getattr(self.beside, "__name__", self.beside)
+        beside = f" + {more}" if callable(self.beside) or self.beside else ""
+        return f"<one number for each element, {sha256(self.values).hexdigest()[:8]}{beside}>"
 
     def __call__(self, x):
         values = self.values[self.elements(x)]
@@ -24,7 +27,7 @@ class ByElement:
     def elements(self, x):
         """The elements that hold points x, a tuple of arrays."""
         points = np.stack(np.broadcast_arrays(*x), axis=-1)
-        key = sha256(np.ascontiguousarray(points)).digest()
+        key = points.shape, sha256(np.ascontiguousarray(points)).digest()
         if key not in self.known:
             self.known[key] = self.space.evaluation(points.reshape(-1, points.shape[-1])).places.reshape(points.shape[:-1])
         return self.known[key]

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from ...mesh.curved.cell_maps import positions
+from ...mesh.geometry import INWARD
 from ...physics.capacity import check_factors
 from ...physics.laws.law import argument, check_bounds, check_function
 from ...physics.pointwise import Pointwise
 from ...physics.trace import call
 
-INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
 PIECE = 1 << 18         # values of one block, where a function is only looked at
 
 

@@ -19,6 +19,7 @@ Chan, Bencomo & Del Rey Fernandez 2021.
 """
 import numpy as np
 
+from ...mesh.geometry import a_hair_inside
 from ...mesh.refine.hanging import parts
 from ...physics.declared import declared
 from ...physics.laws.law import dot
@@ -28,7 +29,6 @@ from ...reference import quadrature, tensor_cell
 from ...reference.columns import multiply
 from ...reference.faces import corner_weights, face_corners
 from ..physics import numerical_flux
-from .media import INWARD
 
 
 class MortarList:
@@ -100,7 +100,7 @@ def parameters_of(tables, cells, x):
     faces, {name: (face,) or (point, face)}."""
     found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
     for name in tables.media.names:
-        inside = tuple(x + INWARD * (tables.mesh.centroids[cells].T[:, None] - x))
+        inside = tuple(a_hair_inside(x, tables.mesh.centroids[cells].T[:, None]))
         found[name] = np.asarray(call(tables.law.parameters[name], dict(x=inside), name), float)
     return found
 

@@ -80,7 +80,8 @@ class Law(Keywords):
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
     tensors      {what the user calls it: its `dgarray.physics.laws.tensors.Tensor`} of parameters that are its components
-    of_layers    the law whose waves absorbing layers are made for, where it is another one
+    of_layers    the law as it was given, for whose waves absorbing layers and ports are made, where it is another one
+    added        names of parameters that are numbers of sources and conditions, by which a run has derivatives
     laws         {region: law} if this law stands for several, see `dgarray.physics.laws.by_region`
     """
 
@@ -103,6 +104,7 @@ class Law(Keywords):
     tensors: dict[str, Any] = {}
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     together = False
     sweep_courant = 1.0
     capacity = source = internal = fields = given_units = family = laws = of_layers = NONE
