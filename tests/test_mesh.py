@@ -630,3 +630,18 @@ def test_the_number_of_cells_is_known_without_limit():
 def test_a_region_that_cuts_cells_is_noticed(shape, chosen, said, recwarn):
     rectangle((0, 0), (1, 1), cells=(8, 8), shape=shape).with_regions({"slab": chosen})
     assert [said in str(each.message) for each in recwarn] == ([True] if said else [])
+
+
+SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("cells, options, text", [
+    ([(0, 1, 2), (0, 2, 3)], {"groups": {"g": [-1]}}, "the group 'g' must hold numbers of cells, whole ones from 0 to 1"),
+    ([(0, 1, 2), (0, 2, 3)], {"groups": {"g": [0.5]}}, "the group 'g' must hold numbers of cells"),
+    ([(0, 1, 2), (0, 2, 3)], {"numbers": [0]}, "numbers has the length 1; there are 2 cells"),
+    ({"tetra": [(0, 1, 2, 3)]}, {}, "'tetra' do not exist on points .point, 2.; allowed: triangle, quadrilateral"),
+    ({}, {}, "there are no cells"),
+    ({"triangle": [(0, 1, 2)]}, {"geometry_nodes": np.zeros((1, 6, 2))}, "geometry_nodes must be given as the cells are")])
+def test_arrays_that_do_not_fit_each_other(cells, options, text):
+    with pytest.raises(MeshError, match=text):
+        from_arrays(SQUARE, cells, **options)

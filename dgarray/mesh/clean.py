@@ -1,10 +1,37 @@
 """Turn raw points and cells into arrays that a mesh can be built on."""
 import numpy as np
 
-from ..reference.shapes import SHAPES, shape_of
+from ..reference.shapes import NAMED_SHAPES, SHAPES, shape_of
 from ..support.wording import plural
 from . import geometry, interfaces
 from .errors import TO_SPLIT, MeshError
+
+
+def check_given(dim, given, groups, numbers, geometry_nodes):
+    """Raise MeshError for cells, groups, numbers and geometry nodes of `dgarray.mesh.mesh.build` that do not fit each other.
+
+    dim   (columns of the points,)"""
+    known = [name for name, shape in NAMED_SHAPES.items() if (shape.dim,) == dim]
+    if not given:
+        raise MeshError(f"there are no cells; give an array, or {{shape: array}} of: {', '.join(known)}")
+    for name, rows in given.items():
+        if np.size(rows) and np.asarray(rows).dtype.kind not in "iu":
+            raise MeshError("the cells must be whole numbers, those of their points")
+        if name and name not in known:
+            raise MeshError(f"cells of the shape {name!r} do not exist on points (point, {', '.join(map(str, dim))}); allowed: "
+                            f"{', '.join(known)}")
+        if name and np.shape(rows)[1:] != (len(NAMED_SHAPES[name].vertices),):
+            raise MeshError(f"cells of the shape {np.shape(rows)} are no {name!r} cells, (cell, corner)")
+    count = sum(map(len, given.values()))
+    for name, members in groups.items():
+        members = np.asarray(members)
+        if members.size and (members.dtype.kind not in "iu" or members.min() < 0 or members.max() >= count):
+            raise MeshError(f"the group {name!r} must hold numbers of cells, whole ones from 0 to {count - 1}")
+    if numbers is not None and len(numbers) != count:
+        raise MeshError(f"numbers has the length {len(numbers)}; there are {count} cells")
+    if geometry_nodes is not None and set(geometry_nodes) != set(given):
+        raise MeshError("geometry_nodes must be given as the cells are: an array beside an array, else {shape: array} of the "
+                        f"same shapes, {', '.join(map(str, given))}")
 
 
 def check_input(points, cells, label):

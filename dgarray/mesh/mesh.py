@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reference.shapes import NAMED_SHAPES
 from ..support.wording import plural
 from . import blocks, checks, clean, cuts, interfaces as inner_faces, part, periodic, picture, regions as naming
 from .curved import boundary_curves as curves, checks as curve_checks, mapping
@@ -227,11 +226,7 @@ def build(points: ArrayLike, cells: ArrayLike | dict[str, ArrayLike], facets: di
     given = cells if isinstance(cells, dict) else {"": cells}
     nodes = geometry_nodes if isinstance(geometry_nodes, dict) or geometry_nodes is None else {"": geometry_nodes}
     try:
-        for name, rows in given.items():
-            if np.size(rows) and np.asarray(rows).dtype.kind not in "iu":
-                raise MeshError("the cells must be whole numbers, those of their points")
-            if name and (name not in NAMED_SHAPES or np.shape(rows)[1:] != (len(NAMED_SHAPES[name].vertices),)):
-                raise MeshError(f"cells of the shape {np.shape(rows)} are no {name!r} cells, (cell, corner)")
+        clean.check_given(np.shape(points)[-1:], given, groups or {}, numbers, nodes)
         mesh = _build(np.asarray(points, dtype=np.float64), {name: np.asarray(rows, np.int64) for name, rows in given.items()},
                       facets or {}, groups or {}, numbers, elements, source, found, inherited, nodes)
     except MeshError as error:
