@@ -97,7 +97,9 @@ def test_media_lie_between_the_two_inside_and_are_the_simulation_s_outside():
 
 @pytest.mark.parametrize("changes, text", [
     ({"where": "wst"}, r"region 'wst' does not exist in the mesh; it has: west, east \(did you mean 'west'\?\)"),
-    ({"where": []}, "where=\\[\\] has no element"),
+    ({"where": []}, "where=\\[\\] has no element"), ({"where": 3}, "where=3 is not allowed; give the name of a region"),
+    ({"sim": 3}, "3 is not allowed; give a Simulation"),
+    ({"between": ({"sound_speed": 1.0}, {"sound_speed": -1.0})}, "between: sound_speed .* must be positive and finite"),
     ({"radius": -1.0}, "radius=-1.0 is not allowed; it must be a number from 0"),
     ({"radius": 0.5}, "radius=0.5 is not allowed, since it filters nothing: the centres of elements are at least 0.5 apart"),
     ({"beta": np.inf}, "beta=inf"),

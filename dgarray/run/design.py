@@ -9,6 +9,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
+from ..physics.laws.law import check_bounds
 from ..support.wording import choose
 from .gradient import own_names
 from .objective import objective
@@ -62,7 +63,9 @@ class design:          # noqa: N801  users call it like a function
                        for each, own in zip(sims, misfits)]
         for each in sims:
             for name in self._change:
-                if callable(each.law.parameters[own_names(each.law)[name]]):
+                own = own_names(each.law)[name]
+                check_bounds(each.law, own, [medium[name] for medium in between], f"between: {name} of {between!r}")
+                if callable(each.law.parameters[own]):
                     raise ValueError(f"{name} is a function of x in {each.law!r}; give the simulation a number, or one "
                                      "for each region")
         self._inside = elements_of(mesh, where)
@@ -125,6 +128,8 @@ def elements_of(mesh, where):
     """The numbers of the elements of regions; None: of all. Raises ValueError where there are none."""
     if where is None:
         return np.arange(mesh.cell_count)
+    if not isinstance(where, str | list | tuple):
+        raise ValueError(f"where={where!r} is not allowed; give the name of a region, several in a list, or None for all")
     names = [where] if isinstance(where, str) else where
     inside = np.zeros(mesh.cell_count, bool)
     for name in names:
@@ -173,6 +178,9 @@ def ends(beta, eta):
 
 def check_lists(sims, misfits):
     """Raise ValueError unless there is one misfit for each simulation, and all are on one mesh."""
+    wrong = [each for each in sims if not hasattr(each, "gradient")]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is not allowed; give a Simulation, or several in a list")
     if not sims or len(misfits) != len(sims):
         raise ValueError(f"{len(misfits)} misfits for {len(sims)} simulations are not allowed; give at least one simulation, "
                          "and one misfit or one for each")
@@ -188,5 +196,6 @@ def check_media(between):
                          "({'sound_speed': 1.0}, {'sound_speed': 0.5})")
     for name in between[0]:
         low, high = between[0][name], between[1][name]
-        if not all(isinstance(each, Real) and np.isfinite(each) for each in (low, high)) or low == high:
+        numbers = all(isinstance(each, Real) and not isinstance(each, bool) and np.isfinite(each) for each in (low, high))
+        if not numbers or low == high:
             raise ValueError(f"between: {name} from {low!r} to {high!r} is not allowed; give two numbers that differ")
