@@ -645,3 +645,9 @@ SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
 def test_arrays_that_do_not_fit_each_other(cells, options, text):
     with pytest.raises(MeshError, match=text):
         from_arrays(SQUARE, cells, **options)
+
+
+@pytest.mark.parametrize("cells", [[2], [-1], [1, 1]])
+def test_a_part_of_cells_that_do_not_exist(cells):
+    with pytest.raises(MeshError, match="numbers of cells, each once, from 0 to 1"):
+        from_arrays(SQUARE, [(0, 1, 2), (0, 2, 3)]).part(cells)

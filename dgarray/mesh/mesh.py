@@ -188,8 +188,12 @@ class Mesh(MeshData):
         boundary name `cut`.
 
         Names, regions, the file's numbering and periodic faces are kept; boundaries without faces stay, empty.
-        alone: whether the arrays lose the room for other shapes where the cells here have one shape of several"""
-        return part.part(self, np.asarray(cells, np.int64), cut, alone)
+        alone: whether the arrays lose the room for other shapes where the cells here have one shape of several
+        Raises MeshError for cells that do not exist, and for one twice."""
+        cells = np.asarray(cells, np.int64)
+        if len(cells) and (cells.min() < 0 or cells.max() >= len(self.cells) or np.bincount(cells).max() > 1):
+            raise MeshError(f"{self.source}: a part must hold numbers of cells, each once, from 0 to {len(self.cells) - 1}")
+        return part.part(self, cells, cut, alone)
 
     def _glued(self, pairs, periods):
         """A copy in which boundary faces meet others, pairs (rows, others, orientation); those that became interior lose their
