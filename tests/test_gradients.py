@@ -155,7 +155,6 @@ PROBLEMS = {
     "power": (lambda: of_sound(square(), dg.NodalDG(2), record={
         "P": dg.BoundaryIntegral("left", power), "E": dg.VolumeIntegral(energy)}), flown,
               {"sound_speed": "element", "initial": True}),
-    "layer": (lambda: of_sound(dg.pml(square(), 0.5, cells=1), dg.NodalDG(2)), heard, {"sound_speed": "element"}),
     "shapes": (lambda: of_sound(square("mixed", 4), dg.NodalDG(2)), of_shapes, {"sound_speed": "element", "initial": True}),
     "hanging": (lambda: of_sound(square("quadrilateral").with_regions({"fine": [0, 1, 2]}).refined("fine"), dg.TensorDG(2),
                                  dg.wall), heard, {"sound_speed": "element", "initial": True}),
@@ -171,7 +170,11 @@ def quick(names, some):
     return [name if name in some else pytest.param(name, marks=pytest.mark.thorough) for name in names]
 
 
-@pytest.mark.parametrize("name", quick(PROBLEMS, ("by region", "light", "curved, at the end", "power", "shapes", "gas")))
+IN_MATRIX = "smooth", "modal", "tensor"          # like runs are in tests/test_matrix.py
+QUICK = "by region", "light", "curved, at the end", "power", "shapes", "gas"
+
+
+@pytest.mark.parametrize("name", quick([name for name in PROBLEMS if name not in IN_MATRIX], QUICK))
 def test_remainder_of_the_taylor_series_falls_twice_as_fast(name):
     problem, misfit, wrt = PROBLEMS[name]
     found = problem().gradient(misfit, wrt).check()

@@ -236,6 +236,19 @@ def test_integrals_over_an_interface_have_the_medium_of_its_side(method, shape, 
     assert float(ds.dg.record("west").c[-1]) == pytest.approx(2.0) and float(ds.dg.record("east").c[-1]) == pytest.approx(3.4)
 
 
+def test_transforms_on_an_interface_have_the_medium_of_its_side():
+    """The state of its flux, and the medium that the record knows."""
+    mesh = dg.rectangle((-1, -1), (1, 1), cells=4).with_regions({"west": lambda x: x[0] < 0, "east": lambda x: x[0] > 0})
+    mesh, found = mesh.with_interfaces({"out of east": ("east", "west")}), []
+    for c in {"west": 1.0, "east": 1.7}, lambda x: np.where(x[0] > 0, 1.7, 1.0):
+        sim = dg.Simulation(mesh, dg.Acoustics(2, sound_speed=c), dg.NodalDG(ORDERS), dg.wall, until=0.1, dt=0.02,
+                            initial=lambda x: (np.exp(-9 * (x[0] + 0.2) ** 2), 0 * x[0], 0 * x[0]),
+                            record={"f": dg.Fourier([0.5], boundary="out of east")})
+        found.append(sim.run().dg.record("f"))
+    assert np.abs(found[0].p - found[1].p).max() < 1e-12 * np.abs(found[0].p).max()
+    assert found[0].attrs["medium"] == found[1].attrs["medium"] and "1.7" in str(found[0].attrs["medium"])
+
+
 @pytest.mark.parametrize("method", [dg.NodalDG(2), dg.ModalDG(1)], ids=str)
 def test_values_that_are_not_allowed(method):
     """Positive at all centroids, negative at a corner."""

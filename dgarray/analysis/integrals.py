@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..mesh.geometry import a_hair_inside
 from ..physics.pointwise import Pointwise, components
 from ..spaces.parts import of_places
 from .probes import Recorder, Recording, whole
@@ -103,7 +102,7 @@ def inside(part, mesh):
     """A `Part` of faces with its points a hair inside of their cells, where media may jump at the faces."""
     if mesh.structured:
         return part
-    return part._replace(x=tuple(a_hair_inside(np.stack(part.x), mesh.centroids[part.places].T[:, :, None])))
+    return part._replace(x=tuple(mesh.a_hair_inside(np.stack(part.x), part.places[:, None])))
 
 
 class _Integrand:

@@ -9,11 +9,6 @@ from .faces import corner_table
 INWARD = 1e-10          # points are moved by this share of the way to the centroid, off faces where a medium may jump
 
 
-def a_hair_inside(x, centroids):
-    """Points x (dim, ...) of faces, moved a little towards the centroids of their cells, which broadcast to them."""
-    return x + INWARD * (centroids - x)
-
-
 def signed_measures(points, cells):
     """Length, area or volume of each cell, negative where it is inverted, (cell,).
 

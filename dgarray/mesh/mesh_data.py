@@ -238,6 +238,10 @@ class MeshData:
             named[faces[:, 0], faces[:, 1]] = True
         return named[rows[:, 0], rows[:, 1]]
 
+    def a_hair_inside(self, x: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Points x (dim, ...) of faces of cells, numbers that broadcast to (...), moved a little towards the centroids."""
+        return x + geometry.INWARD * (np.moveaxis(self.centroids[cells], -1, 0) - x)
+
     @cached_property
     @by_block
     def measures(self) -> np.ndarray:

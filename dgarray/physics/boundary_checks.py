@@ -65,8 +65,10 @@ def check_medium(wave, medium, mesh, faces, law):
 
 
 def parameter_at(mesh, faces, x, value):
-    """The values (face, point) of a law's parameter, a number, {region: number} or function, at points x of faces."""
+    """The values (face, point) of a law's parameter, a number, {region: number} or function, at points x of faces, rows
+    (element, local face); of a function a hair inside of the elements, as media may jump at faces."""
     if callable(value):
+        x = x if mesh.structured else mesh.a_hair_inside(x, faces[:, :1])
         return np.broadcast_to(np.asarray(call(value, dict(x=tuple(x)), "parameter"), float), x.shape[1:])
     values = np.full(x.shape[1:], np.nan)
     for region, number in value.items() if isinstance(value, dict) else ():

@@ -56,11 +56,13 @@ class KeptStates:
             yield first + len(states) - 1, states.pop()
 
     def advanced(self, operator, state, first, last):
+        """The state after `last` steps, from that after `first`, which is used up."""
         for step in range(first, last):
-            state = operator.advance(state, self.times_before(step), self.steps[step][1])
+            state = operator.advance(state, self.time_before(step), self.steps[step][1])
         return state
 
-    def times_before(self, step):
+    def time_before(self, step):
+        """The time at which a step begins."""
         return self.steps[step - 1][0] if step else 0.0
 
 
@@ -72,4 +74,5 @@ def share(count, room):
 
 
 def copied(operator, state):
+    """A copy of a state on the backend."""
     return operator.of_sets({name: part.copy() for name, part in operator.by_set(state).items()})

@@ -24,7 +24,7 @@ SAME = 1e-11          # of the norms of both sides, by which rounding may tell x
 
 
 class ReciprocalSteps:
-    """As `ReverseSteps`, by the kernels of the run.
+    """The adjoint of the steps of a linear run, by the kernels of the run; it offers what `ReverseSteps` does.
 
     weights      {name: the `Weights` or `AdjustedWeights` of each element set};  signs: P, of each variable
     stages       the `StageDerivatives`;  found: {parameter: (element,)} derivatives by what recorders read
@@ -39,7 +39,8 @@ class ReciprocalSteps:
         self.affine, self.state = is_affine(still), still.zeros()
 
     def add(self, prefix, numbers, values):
-        """As `ReverseSteps.add`."""
+        """Add to the derivatives by the state: values (variable, row, element) of the elements with these numbers in their
+        set."""
         name, _, _ = self.sets[prefix]
         operations, state = self.still.operators[name].operations, self.still.by_set(self.state)[name]
         places = operations.places_of(numbers)

@@ -19,7 +19,6 @@ Chan, Bencomo & Del Rey Fernandez 2021.
 """
 import numpy as np
 
-from ...mesh.geometry import a_hair_inside
 from ...mesh.refine.hanging import parts
 from ...physics.declared import declared
 from ...physics.laws.law import dot
@@ -100,7 +99,7 @@ def parameters_of(tables, cells, x):
     faces, {name: (face,) or (point, face)}."""
     found = {name: values[cells] for name, values in tables.parameters.items() if name not in tables.media.names}
     for name in tables.media.names:
-        inside = tuple(a_hair_inside(x, tables.mesh.centroids[cells].T[:, None]))
+        inside = tuple(tables.mesh.a_hair_inside(x, cells[None]))
         found[name] = np.asarray(call(tables.law.parameters[name], dict(x=inside), name), float)
     return found
 
