@@ -54,6 +54,8 @@ class Mesh(MeshData):
     owner        (cell,) the part of each cell of a mesh that `write_mesh` has cut; None
     layers       absorbing layers, each a `BoxLayer` or `RoundLayer` of `dgarray.mesh.absorbing.layers`; `pml` makes them
     join_faces   of a block of a mesh of several shapes: rows (cell, local face) of the faces that meet cells of another shape
+    movable      whether methods take no cell for affine that another position of its points would bend, as derivatives by the
+                 points need
     """
 
     def periodic(self, *pairs: Sequence[str]) -> Mesh:

@@ -48,6 +48,7 @@ class MeshData:
     interfaces: dict[str, np.ndarray] = field(default_factory=dict)
     layers: tuple = ()
     owner: np.ndarray | None = None
+    movable: bool = False
 
     def __post_init__(self):
         if self.glued is None:

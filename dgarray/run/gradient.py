@@ -18,6 +18,7 @@ from ..spaces.by_element import ByElement
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
 from .memory import check as check_memory
+from .moved_points import MovedPoints, direction_of_points, moved_mesh, refuse, still_faces
 from .named_numbers import NamedNumbers
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
@@ -27,6 +28,7 @@ from .run import progress_of
 if TYPE_CHECKING:
     pass
 
+RUN = "initial", "points"          # derivatives that are not by a parameter
 KINDS = ("number", "region", "element")          # of derivatives by a parameter
 BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
@@ -90,23 +92,29 @@ class Derivatives:
         self.given, self.wrt = sim, checked(sim, wrt)
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name])
         self.names = self.numbers.own | {name: own_names(sim.law)[name] for name in self.wrt
-                                         if name != "initial" and name not in self.numbers.own}
+                                         if name not in RUN and name not in self.numbers.own}
         for name, own in self.names.items():
             if self.wrt[name] is True:
                 value = sim.law.parameters.get(own)
                 self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
-        known, space = {}, sim.method.space(sim.problem)
         bases = {name: self.numbers.base(name) if name in self.numbers.own else base_of(sim, own)
                  for name, own in self.names.items()}
+        space, known = sim.method.space(sim.problem), {}
         self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
 
     def changed(self, more):
-        """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
-        law = copy.copy(self.given.law)
+        """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers, and points that
+        are moved by more["points"]."""
+        law, base, mesh = copy.copy(self.given.law), self.base, {}
+        if "points" in self.wrt:
+            moved = replace(moved_mesh(self.given.mesh, more.get("points", 0.0)), movable=True)
+            mesh, known = {"mesh": moved}, {}
+            space = self.given.method.space(replace(self.given.problem, mesh=moved))
+            base = {name: ByElement(space, each.values, each.beside, known) for name, each in base.items()}
         law.of_layers, law.added = self.given.law, tuple(self.numbers.own.values())
-        law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
-                                           for name, base in self.base.items()}
-        return self.given.replace(law=law, **self.numbers.changes())
+        law.parameters = law.parameters | {self.names[name]: each.plus(more[name]) if name in more else each
+                                           for name, each in base.items()}
+        return self.given.replace(law=law, **self.numbers.changes(), **mesh)
 
     def gradient(self, more=None):
         """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
@@ -150,10 +158,16 @@ class Derivatives:
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
         check_method(operator)
-        steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        points = None
+        if "points" in self.wrt:
+            points = MovedPoints(operator, {own: self.base[name].beside for name, own in self.names.items()},
+                                 lambda moved: moved.state(moved.project(self.sim.initial, 0.0)))
+            steps = ReverseSteps(operator, parameters, points)
+        else:
+            steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
         last = len(times) - 1
         records = ReverseRecords(operator, self.sim.record, times, {
-            name: each for own in given.values() for name, each in own.items()}, steps.found)
+            name: each for own in given.values() for name, each in own.items()}, steps.found, points)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
         zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
@@ -175,13 +189,15 @@ class Derivatives:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
         found, by_parameters = steps.adjoint, steps.by_parameters
-        every = {"initial": [*found.values()]} | {name: [by_parameters[own]] for name, own in self.names.items()}
+        by_points = points and points.by_points(points.by_nodes(found), still_faces(self.sim))
+        every = {"initial": [*found.values()], "points": [by_points]}
+        every |= {name: [by_parameters[own]] for name, own in self.names.items()}
         for name in self.wrt:
             if not all(np.isfinite(each).all() for each in every[name]):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
-        return {name: self.of_initial(found, steps.sets) if name == "initial" else
-                self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
+        return {name: self.of_initial(found, steps.sets) if name == "initial" else self.of_points(by_points)
+                if name == "points" else self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
@@ -195,6 +211,15 @@ class Derivatives:
                                 name, attrs)
         places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
         return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
+
+    def of_points(self, values):
+        """The derivatives by the coordinates of the mesh's points, or of each cell's geometry nodes."""
+        mesh = self.given.mesh
+        dims = ("element", "geometry_node", "axis") if mesh.order > 1 else ("point", "axis")
+        positions = mesh.geometry_nodes if mesh.order > 1 else mesh.points
+        axes = list("xyz"[:mesh.dim])
+        coords = {axis: (dims[:-1], positions[..., k]) for k, axis in enumerate(axes)} | {"axis": axes}
+        return xr.DataArray(values, coords, dims, "points", {"long_name": "derivative by the points of the mesh"})
 
     def of_initial(self, found, sets):
         """The derivatives by the initial values at the nodes."""
@@ -219,6 +244,10 @@ class Derivatives:
             if name == "initial":
                 start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.start).items()}
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
+                continue
+            if name == "points":
+                directions[name] = direction_of_points(self.given.mesh, still_faces(self.sim), random)
+                slope += float(np.sum(found.values * directions[name]))
                 continue
             base, own = self.base[name].values, self.names[name]
             direction = size_of(base) * random.uniform(-1, 1, found.shape)
@@ -254,7 +283,7 @@ class Derivatives:
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.states.steps]
         if start:
-            found = {key: q + start[key] for key, q in as_dict(self.start).items()}
+            found = {key: q + start[key] for key, q in as_dict(sim.project()).items()}
             sim.start = found if isinstance(self.start, dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
 
@@ -286,16 +315,18 @@ def checked(sim, wrt):
     if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
         raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
-    allowed = ("initial", *own_names(sim.law))
+    allowed = (*RUN, *own_names(sim.law))
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a source or condition, see `NamedNumbers`
             kinds = ("number",)
         else:
             choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", ("'source.NUMBER'", "'BOUNDARY.NUMBER'"))
-            kinds = () if name == "initial" else KINDS
+            kinds = () if name in RUN else KINDS
         if kind is not True and kind not in kinds:
             raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
         own = own_names(sim.law).get(name)
+        if name == "points":
+            refuse(sim)
         if own in sim.law.dispersive:
             raise ValueError(f"wrt={name!r} is not allowed: it is dispersive here, and has no derivatives yet")
         if kind == "region" and not regions_of(sim, own):

@@ -15,10 +15,11 @@ class ProgramAdjoints:
 
     operator   whose programs these are;  parameters: names of the law's parameters by which derivatives are asked for
     sets       as `sets_of` says
+    points     the `MovedPoints` that gets derivatives by constants that know the mesh's points; None: they are not asked for
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has"""
 
-    def __init__(self, operator, parameters):
-        self.operator, self.parameters, self.sets = operator, parameters, sets_of(operator)
+    def __init__(self, operator, parameters, points=None):
+        self.operator, self.parameters, self.sets, self.points = operator, parameters, sets_of(operator), points
         self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
         self.programs, self.constants = {}, {}
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
@@ -33,7 +34,8 @@ class ProgramAdjoints:
             for parameter in self.parameters:
                 owners |= self.owners(program, parameter)
             wanted = program.inputs() if inputs is None else [prefix + each for prefix in self.sets for each in inputs]
-            transposed = adjoint(program, {*wanted, *owners})
+            moving = self.points.constants(name, *options) if self.points else ()
+            transposed = adjoint(program, {*wanted, *owners, *moving})
             self.programs[key] = self.backend.interpreter(transposed, self.constants), owners
         return self.programs[key]
 
@@ -46,6 +48,8 @@ class ProgramAdjoints:
         found = interpreter.run({each: given[each] for each in wanted})
         for each, (parameter, cells) in owners.items():
             self.found[parameter] += np.bincount(cells, found[f"adjoint of {each}"].ravel(), len(self.found[parameter]))
+        for each in self.points.constants(name, *options) if self.points else ():
+            self.points.add((name, *options), each, found[f"adjoint of {each}"])
         return found
 
     def forward(self, name, given):

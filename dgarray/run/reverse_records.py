@@ -4,8 +4,10 @@ import numpy as np
 from ..analysis.fourier import Fourier, Transform, window_value
 from ..analysis.integrals import VolumeIntegral
 from ..analysis.probes import Extrema, Points, SurfaceFields
+from ..analysis.sampling import as_points, choice
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..program.transpose import NotDifferentiable
+from .moved_points import MovedRecord
 from .program_adjoints import sets_of
 
 LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of the state, or sums of them
@@ -16,11 +18,12 @@ class ReverseRecords:
 
     operator   of the run;  record: {name: recorder};  times: of the states of the run, the first one's, too
     given      {name of a variable of the dataset: derivatives by it} of records
-    by_element {name of a parameter: (element,)} derivatives, to which those of what recorders read of it are added"""
+    by_element {name of a parameter: (element,)} derivatives, to which those of what recorders read of it are added
+    points     the `MovedPoints` that gets what fields at points give; None: derivatives by points are not asked for"""
 
-    def __init__(self, operator, record, times, given, by_element):
-        self.sight, self.times = Sight(operator, by_element), np.array(times)
-        self.recordings = {}
+    def __init__(self, operator, record, times, given, by_element, points=None):
+        self.sight, self.times, self.points = Sight(operator, by_element), np.array(times), points
+        self.recordings, self.moved = {}, {}
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
@@ -29,6 +32,10 @@ class ReverseRecords:
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
+                if points and getattr(recorder, "points", None) is not None:
+                    law = operator.law
+                    x = as_points(name, recorder.points, law.dim)
+                    self.moved[name] = MovedRecord(operator.mesh, operator.space, x, [*choice(name, law, recorder.variables).values()])
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -50,11 +57,11 @@ class ReverseRecords:
     @property
     def need_states(self):
         """Whether what a record gives depends on the state: all but samples of the state itself."""
-        return any(not isinstance(recorder, LINEAR) for _, recorder, _ in self.recordings.values())
+        return bool(self.moved) or any(not isinstance(recorder, LINEAR) for _, recorder, _ in self.recordings.values())
 
     def add(self, step, state, steps):
         """Add what the records of the state after so many steps give to its adjoint, by `steps.add`."""
-        for recording, _, rows in self.recordings.values():
+        for name, (recording, _, rows) in self.recordings.items():
             if step % recording.every:
                 continue
             given = rows(step // recording.every)
@@ -63,6 +70,8 @@ class ReverseRecords:
             values = recording.measure(state, float(self.times[step]))
             total = sum(((value * each).sum() for value, each in zip(values, given) if each is not None), Tracked(0.0))
             self.sight.give_back(total, steps)
+            if name in self.moved:
+                self.moved[name].add(self.points.found, lambda elements: self.sight.values(state, elements), given)
 
 
 def check(name, recorder, mesh):
@@ -112,6 +121,11 @@ class Sight:
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
+        self.looked.append((np.asarray(elements), Tracked(self.values(state, elements))))
+        return self.looked[-1][1]
+
+    def values(self, state, elements):
+        """The same as a plain array."""
         elements, rows = np.asarray(elements), max(len(matrix) for *_, matrix, _ in self.parts)
         values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
         parts = None if state is None else self.operator.by_set(state)
@@ -120,8 +134,7 @@ class Sight:
             q = 0.0 if parts is None else matrix @ each.operations.take(
                 parts[name], self.number[elements[inside]])[:each.tables.physics.moving].astype(float)
             values[:, :len(matrix), inside] = q
-        self.looked.append((elements, Tracked(values)))
-        return self.looked[-1][1]
+        return values
 
     def fetch(self, state):
         return Ready(self.take(state, np.arange(len(self.set_of))))

@@ -142,10 +142,15 @@ def uneven_sets(problem, sets):
 
 
 def bent(mesh):
-    """Which elements have metrics at each point where others have one for all, (cell,): those that are not affine. On
-    quadrilaterals and hexahedra all have the same."""
-    return np.concatenate([np.zeros(block.cell_count, bool) if block.cell_shape.tensor else ~are_affine(block)
-                           for block in mesh.blocks])
+    """Which elements have metrics at each point where others have one for all, (cell,): those that are not affine, or would not
+    be when their points move. On quadrilaterals and hexahedra all have the same."""
+    def of_block(block):
+        if block.cell_shape.tensor:
+            return np.zeros(block.cell_count, bool)
+        if mesh.movable:
+            return np.full(block.cell_count, not block.cell_shape.simplex or block.geometry_nodes is not None)
+        return ~are_affine(block)
+    return np.concatenate([of_block(block) for block in mesh.blocks])
 
 
 def numbers_by_region(mesh, given, what):

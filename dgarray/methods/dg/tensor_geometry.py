@@ -52,8 +52,9 @@ class TensorGeometry(PointGeometry):
 
 
 def are_affine(mesh):
-    """Whether all cells are parallelograms or parallelepipeds, up to 1e-10 of their size; curved ones are not."""
-    if mesh.whole.order > 1:
+    """Whether all cells are parallelograms or parallelepipeds, up to 1e-10 of their size; curved ones are not, nor those whose
+    points may move."""
+    if mesh.whole.order > 1 or mesh.whole.movable:
         return False
     corners, shape = mesh.whole.points[mesh.whole.cells], mesh.cell_shape
     slopes = np.einsum("ecd,ck->ekd", corners, shape.gradients(np.zeros((1, mesh.dim)))[0])
