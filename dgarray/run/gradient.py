@@ -12,13 +12,14 @@ import xarray as xr
 
 from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
+from ..mesh.cell_nodes import moved_mesh, nodes_of
 from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
 from .memory import check as check_memory
-from .moved_points import MovedPoints, direction_of_points, moved_mesh, refuse, still_faces
+from .moved_points import MovedPoints, direction_of_points, refuse, still_faces
 from .named_numbers import NamedNumbers
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
@@ -246,13 +247,12 @@ class Derivatives:
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
                 continue
             if name == "points":
-                directions[name] = direction_of_points(self.given.mesh, still_faces(self.sim), random)
-                slope += float(np.sum(found.values * directions[name]))
-                continue
-            base, own = self.base[name].values, self.names[name]
-            direction = size_of(base) * random.uniform(-1, 1, found.shape)
-            if own in self.given.law.not_negative and (base <= 0).any():
-                direction = np.abs(direction)          # into what is allowed
+                direction = direction_of_points(self.given.mesh, still_faces(self.sim), random)
+            else:
+                base, own = self.base[name].values, self.names[name]
+                direction = size_of(base) * random.uniform(-1, 1, found.shape)
+                if own in self.given.law.not_negative and (base <= 0).any():
+                    direction = np.abs(direction)          # into what is allowed
             slope += float(np.sum(found.values * direction))
             directions[name] = self.spread(name, direction)
         lengths = step / 2.0 ** np.arange(5)
@@ -264,13 +264,21 @@ class Derivatives:
         found = {"difference": difference, "remainder": remainder, "order": order}
         return xr.Dataset({name: ("h", each) for name, each in found.items()}, {"h": lengths})
 
-    def at_places(self, name, values):
-        """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean."""
+    def at_places(self, name):
+        """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean; or the
+        points of the mesh."""
+        if name == "points":
+            mesh = self.given.mesh
+            found = self.of_points(nodes_of(mesh) if mesh.order > 1 else mesh.points)
+            return found.assign_attrs(long_name="points of the mesh")
+        values = self.base[name].values
         counts = self.of_parameter(name, np.ones(self.given.mesh.cell_count))
         return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
 
     def spread(self, name, values):
-        """Numbers of a parameter, as of its derivatives, on the elements."""
+        """Numbers of a parameter, as of its derivatives, on the elements; of points themselves."""
+        if name == "points":
+            return values
         if self.wrt[name] == "region":
             found = np.zeros(self.given.mesh.cell_count)
             for region, value in zip(regions_of(self.given, self.names[name]), values):

@@ -1,23 +1,21 @@
 """Derivatives by the positions of a mesh's points.
 
-The map of an element is x(r) = sum_j N_j(r) X_j. What a run knows of its geometry are constants of programs, such as normals and
-Jacobians, and the initial state: smooth functions of the X_j of one element each. Their derivatives are differences of fourth
-order between moved meshes, in which each element has nodes of its own, so that one mesh moves the node j of all elements. Of a
-field at a point that stays where it is, the derivative is -grad q . sum_j N_j dX_j.
+The map of an element is x(r) = sum_j N_j(r) X_j. What a run knows of its geometry are constants of programs, such as normals
+and Jacobians, and the initial state: smooth functions of the X_j of one element each. Their derivatives are differences of
+fourth order between moved meshes, in which each element has nodes of its own, so that one mesh moves the node j of all
+elements. Of a field at a point that stays where it is, the derivative is -grad q . sum_j N_j dX_j.
 """
 import re
 from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from ..analysis.fourier import Fourier
 from ..analysis.integrals import BoundaryIntegral
 from ..analysis.probes import Points, SurfaceFields
 from ..backends.arrays import ArrayBackend
+from ..mesh.cell_nodes import at_faces, nodes_of, places, with_nodes
 from ..mesh.curved import cell_maps
 from ..mesh.locate import Locator
 from ..methods.dg.boundary_setup import asking, on_part
@@ -167,77 +165,27 @@ def shape_functions(mesh, r):
     return cell_maps.interpolation(mesh.cell_shape, mesh.order, r)
 
 
-def nodes_of(mesh):
-    """The nodes X_j of each cell's map, (cell, node, dim): corners, or geometry nodes; nan where a cell has fewer."""
-    if mesh.geometry_nodes is not None:
-        return np.array(mesh.geometry_nodes)
-    return np.where((mesh.cells >= 0)[:, :, None], mesh.points[mesh.cells], np.nan)
 
 
-def with_nodes(mesh, nodes):
-    """A mesh in which each cell has nodes of its own, (cell, node, dim)."""
-    corners, there = nodes, mesh.cells >= 0
-    if mesh.geometry_nodes is not None:
-        corners = np.full((*mesh.cells.shape, mesh.dim), np.nan)
-        for block, first in zip(mesh.blocks, mesh.first):
-            some = slice(first, first + block.cell_count)
-            numbers = list(cell_maps.corner_nodes(block.cell_shape, mesh.order))
-            corners[some, :len(numbers)] = nodes[some][:, numbers]
-    cells = np.full(mesh.cells.shape, -1)
-    cells[there] = np.arange(np.count_nonzero(there))
-    return replace(mesh, points=corners[there], cells=cells,
-                   geometry_nodes=None if mesh.geometry_nodes is None else nodes)
-
-
-def moved_mesh(mesh, shift):
-    """A mesh whose points, of curved cells the geometry nodes, are moved by `shift`, shaped as `MovedPoints.by_points` says."""
-    if mesh.geometry_nodes is not None:
-        return with_nodes(mesh, mesh.geometry_nodes + shift)
-    return replace(mesh, points=mesh.points + shift)
 
 
 def direction_of_points(mesh, still, random):
-    """A random displacement of the points, shaped as `MovedPoints.by_points` says, of the size of the smallest cell around each;
-    0 at the points of the faces `still`."""
-    numbers, there = places(mesh), ~np.isnan(nodes_of(mesh)[:, :, 0])
-    size = np.full(numbers.max() + 1, np.inf)
-    np.minimum.at(size, numbers[there], np.broadcast_to(mesh.inradii[:, None], there.shape)[there])
+    """A random displacement of the points, shaped as `MovedPoints.by_points` says, of the size of the smallest cell around
+    each; 0 at the points of the faces `still`, and the same on both sides of a periodic pair."""
+    numbers = places(mesh)
+    there, alike = numbers >= 0, places(mesh, glued=True)
+    size = np.full(alike.max() + 1, np.inf)
+    np.minimum.at(size, alike[there], np.broadcast_to(mesh.inradii[:, None], there.shape)[there])
     direction = size[:, None] * random.uniform(-1, 1, (len(size), mesh.dim))
-    direction[at_faces(mesh, numbers, still)] = 0.0
-    return direction if mesh.geometry_nodes is None else np.where(there[:, :, None], direction[numbers], 0.0)
-
-
-def places(mesh):
-    """The number of the place of each node of `nodes_of`, (cell, node): of straight cells that of the point, of curved ones
-    such that nodes of neighbours at one place have the same."""
-    if mesh.geometry_nodes is None:
-        return np.asarray(mesh.cells)
-    nodes = nodes_of(mesh)
-    there = ~np.isnan(nodes[:, :, 0])
-    x = nodes[there]
-    near = cKDTree(x).query_pairs(cell_maps.STRAIGHT * np.ptp(x, axis=0).max(), output_type="ndarray")
-    graph = coo_array((np.ones(len(near)), near.T), shape=(len(x),) * 2)
-    found = np.full(there.shape, -1)
-    found[there] = connected_components(graph, directed=False)[1]
+    direction[at_faces(mesh, alike, still)] = 0.0
+    by_nodes = np.where(there[:, :, None], direction[alike], 0.0)
+    if mesh.geometry_nodes is not None:
+        return by_nodes
+    found = np.zeros(mesh.points.shape)
+    found[numbers[there]] = by_nodes[there]
     return found
 
 
-def at_faces(mesh, numbers, rows):
-    """The places of the nodes on the faces `rows` (cell, local face); numbers: as of `places`."""
-    if mesh.geometry_nodes is None:
-        return np.unique(mesh.face_points(rows))
-    found = [np.empty(0, int)]
-    for block, first in zip(mesh.blocks, mesh.first):
-        cell = cell_maps.geometry_cell(block.cell_shape, mesh.order)
-        for local, corners in enumerate(block.cell_shape.faces):
-            x = block.cell_shape.corners[list(corners)]
-            gap = cell.nodes - x[0]
-            along = (x[1:] - x[0]).T
-            off = gap - gap @ np.linalg.pinv(along).T @ along.T
-            on_face = np.flatnonzero(np.abs(off).max(axis=1) < cell_maps.STRAIGHT)
-            cells = rows[(rows[:, 1] == local) & (rows[:, 0] >= first) & (rows[:, 0] < first + block.cell_count), 0]
-            found.append(numbers[cells][:, on_face].ravel())
-    return np.unique(np.concatenate(found))
 
 
 def still_faces(sim):
@@ -265,5 +213,5 @@ def refuse(sim):
         raise ValueError(f"wrt='points' is not allowed for dispersive media: {', '.join(sim.law.dispersive)}")
     for name, recorder in sim.record.items():
         if not isinstance(recorder, Points | SurfaceFields | Fourier | BoundaryIntegral):
-            raise ValueError(f"wrt='points' is not allowed with record {name!r}: {type(recorder).__name__} has no derivative by "
-                             "the points; take Points, SurfaceFields, Fourier or BoundaryIntegral")
+            raise ValueError(f"wrt='points' is not allowed with record {name!r}: {type(recorder).__name__} has no derivative "
+                             "by the points; take Points, SurfaceFields, Fourier or BoundaryIntegral")

@@ -22,9 +22,9 @@ class objective:          # noqa: N801  users call it like a function
         found = scipy.optimize.minimize(objective, objective.x0, jac=True, method="L-BFGS-B", bounds=...)
         objective.named(found.x)["sound_speed"]
 
-    sim, misfit, wrt, until, every, memory   as of `Simulation.gradient`; wrt: of parameters alone
+    sim, misfit, wrt, until, every, memory   as of `Simulation.gradient`; wrt: of parameters and points alone
     x0       the values with which the simulation was made: one number of a parameter, one for each region or each element;
-             of a parameter that is a function of x what is added to it, 0
+             of a parameter that is a function of x what is added to it, 0; the coordinates of the mesh's points
     last     the `Gradient` of the last call"""
 
     def __init__(self, sim: Any, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
@@ -38,7 +38,7 @@ class objective:          # noqa: N801  users call it like a function
             if problem.wrt[name] == "region" and np.bincount(np.concatenate(inside)).max() > 1:
                 raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed for an objective: elements are in two of the "
                                  f"regions {', '.join(regions_of(sim, own))}; take 'element', or regions that do not overlap")
-        self._start = {name: problem.at_places(name, base.values) for name, base in problem.base.items()}
+        self._start = {name: problem.at_places(name) for name in problem.wrt}
         self.x0 = np.concatenate([np.ravel(each) for each in self._start.values()])
         self.last: Gradient | None = None
 

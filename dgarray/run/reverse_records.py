@@ -33,9 +33,9 @@ class ReverseRecords:
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
                 if points and getattr(recorder, "points", None) is not None:
-                    law = operator.law
-                    x = as_points(name, recorder.points, law.dim)
-                    self.moved[name] = MovedRecord(operator.mesh, operator.space, x, [*choice(name, law, recorder.variables).values()])
+                    law, x = operator.law, as_points(name, recorder.points, operator.mesh.dim)
+                    chosen = choice(name, law, recorder.variables).values()
+                    self.moved[name] = MovedRecord(operator.mesh, operator.space, x, [*chosen])
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
