@@ -1,0 +1,285 @@
+"""The derivatives of the stages of a linear run by the parameters of the law, (dr/dm)^T W P s of r = dq/dt.
+
+With C r = V q + L f(q) + S q of volume, faces and sources, a stage gives s . W P C^-1 (dV/dm q + L df/dm + dS/dm q) and, as the
+capacity C has no derivatives in space, - s . W P C^-1 dC/dm r. The former are `dgarray.methods.dg.bilinear_sums` of s and q. In
+the latter r comes by summation by parts from the states between the stages of a step, with the adjoints b of the state after a
+stage and p' of the register, see `dgarray.run.reverse_steps`:
+
+    sum s . r = sum over the stages of b . (q_(i+1) - alpha q0 - beta q_i) - p' . (v q_i + u q0)
+"""
+import numpy as np
+
+from ..methods.dg.adjoint_matrices import AdjointMatrices
+from ..methods.dg.set_constants import SortedFaces
+from ..physics.capacity import times
+from ..physics.pointwise import Pointwise
+from ..physics.trace import call
+from .program_adjoints import ProgramAdjoints, sets_of
+from .sampled_functions import Pulled, Sampled, sums_of
+
+
+class StageDerivatives:
+    """The derivatives by parameters, which stages add to.
+
+    elements   numbers of those whose parameters are asked for; None: all"""
+
+    def __init__(self, operator, parameters, P, elements):
+        self.operator, wanted = operator, np.ones(operator.mesh.cell_count, bool)
+        if elements is not None:
+            wanted = np.isin(np.arange(len(wanted)), elements)
+        self.sets = {prefix: SetDerivatives(name, each, cells, parameters, P, wanted)
+                     for prefix, (name, each, cells) in sets_of(operator).items()}
+        self.joins = JoinDerivatives(operator, parameters, self.sets, wanted)
+
+    def add(self, factor, s, q, t):
+        """Add what the stage that reads the state q at t gives with factor times s."""
+        s, q = (self.operator.by_set(each) for each in (s, q))
+        self.joins.add(factor, s, q, t)
+        for each in self.sets.values():
+            each.add(factor, s[each.name], q[each.name], t)
+
+    def add_capacity(self, factor, b, *states):
+        """Add factor times - b . dC/dm of the sum of some states (number, state)."""
+        b, states = self.operator.by_set(b), [(number, self.operator.by_set(q)) for number, q in states if number]
+        for each in self.sets.values():
+            each.add_capacity(factor, b[each.name], [(number, q[each.name]) for number, q in states])
+
+    def by_element(self, name):
+        """The derivatives by a parameter in every element, 0 where they are not asked for."""
+        return self.joins.found(name) + sum(each.found(name) for each in self.sets.values())
+
+
+class SetDerivatives:
+    """Those of a set of elements.
+
+    name     of the set in states;  of_set: the `SetOperator`;  cells: numbers of its elements in the mesh
+    wanted   which elements of the mesh are asked for"""
+
+    def __init__(self, name, of_set, cells, parameters, P, wanted):
+        self.name, self.tables, self.cells, self.wanted = name, of_set.tables, cells, wanted
+        self.backend, self.parameters, self.signs = of_set.backend, parameters, P[None, :, None, None]
+        self.matrices, around = AdjointMatrices(self.tables), np.zeros(self.tables.elements, bool)
+        mesh = self.tables.mesh
+        around[:] = wanted[cells] | wanted[cells][mesh.neighbour_cell].any(axis=1)
+        self.at_faces, self.inside, self.points, self.volume = (
+            Values(of_set.operations, matrix, np.flatnonzero(around)) for matrix in (
+                self.matrices.values_at_faces, None, self.tables.basis.interpolate, self.matrices.volume))
+        functions = [self.listed(*each) for each in (*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources())]
+        self.functions = [each for each in functions if each]
+        self.capacity = [each for each in (self.listed(*each) for each in self.capacities()) if each]
+
+    def listed(self, sampled, of_s, of_q):
+        """(What a stage adds to, [(parameter, elements)] of its terms, `Values` of s and of q); None if nothing is asked for."""
+        owners = {name: each for name, each in sampled.owners.items() if each[2].any()}
+        if not owners:
+            return None
+        sampled = sampled._replace(owners=owners)
+        found, owners = sums_of(sampled, self.backend) if sampled.is_bilinear() else (Pulled(sampled, len(self.wanted)), None)
+        return found, owners, of_s, of_q
+
+    def add(self, factor, s, q, t):
+        known = {}
+
+        def values(of, which, state):
+            if (of, which) not in known:
+                known[of, which] = of(state)
+            return known[of, which]
+        for found, owners, of_s, of_q in self.functions:
+            given = values(of_s, "s", s), values(of_q, "q", q)
+            if owners is None:
+                found.add(factor, *given, t)
+            else:
+                found.add(factor, given[0], (1.0, given[1]))
+
+    def add_capacity(self, factor, b, states):
+        for found, *_ in self.capacity:
+            found.add(-factor, b, *states)
+
+    def found(self, name):
+        """The derivatives by a parameter in every element of the mesh."""
+        total = np.zeros(len(self.wanted))
+        for found, owners, *_ in (*self.functions, *self.capacity):
+            if owners is None:
+                total += found.found.get(name, 0.0)
+                continue
+            for sums, (parameter, elements) in zip(found.result(), owners):
+                if parameter == name:
+                    total += np.bincount(elements, sums, len(total))
+        return total
+
+    # The functions that read parameters, where they are evaluated.
+
+    def owners(self, function, sides):
+        """As of `Sampled`; sides: {argument: numbers of elements (place,)}."""
+        found = {}
+        for name, (argument, which) in function.used.items():
+            if argument in sides and which in self.parameters:
+                elements = self.cells[sides[argument]]
+                found[name] = which, elements, self.wanted[elements].astype(float)
+        return found
+
+    def media(self, place, elements, nodes=None):
+        """{parameter: values} at some elements: one for each, or at the points of a place of `Media`, nodes: at these numbers of
+        face points."""
+        tables = self.tables
+        inside = getattr(tables.media, place)
+        return {name: (inside[name][:, elements] if nodes is None else inside[name].reshape(-1)[nodes])
+                if name in tables.media.names else tables.parameters[name][elements] for name in tables.physics.varying}
+
+    def face_positions(self, nodes):
+        """x at face points with these numbers, {component: values}; where nothing depends on it none."""
+        if not self.tables.needs_x:
+            return {}
+        points = self.tables.basis.face_points
+        x = self.tables.geometry.coordinates(points)
+        return dict(enumerate(x.reshape(len(x), -1)[:, nodes]))
+
+    def pairs(self):
+        """The numerical flux at faces between two elements."""
+        tables, function = self.tables, self.tables.physics.functions.pair
+        for faces in SortedFaces(tables).found:
+            order = np.argsort(faces.sides[0], kind="stable")
+            order = order[self.wanted[self.cells[faces.cells[:, order]]].any(axis=0)]
+            cells, sides, nodes = (each[..., order] for each in (faces.cells, faces.sides, faces.nodes))
+            (normals, left), (_, right) = (tables.geometry.at_sides(sides[i], cells[i], nodes[i]) for i in (0, 1))
+            given = {"n": dict(enumerate(normals)), "s": {0: left, 1: right}, "x": self.face_positions(nodes[0])}
+            given |= {m: self.media("faces", cells[i], nodes[i]) for i, m in enumerate(("ml", "mr"))}
+            yield self.at_sides(function, ("l", "r"), given, self.owners(function, dict(zip(("ml", "mr"), cells))),
+                                cells, sides[0], nodes)
+
+    def boundaries(self):
+        """Boundary conditions."""
+        tables = self.tables
+        for group in tables.faces.groups:
+            if group.jump is None or not len(group.faces):
+                continue
+            order = np.argsort(group.faces[:, 1], kind="stable")
+            order = order[self.wanted[self.cells[group.faces[order, 0]]]]
+            (cells, sides), nodes = group.faces[order].T, group.nodes[:, order]
+            normals, scale = tables.geometry.at_sides(sides, cells, nodes)
+            given = {"n": dict(enumerate(normals)), "s": {0: scale}, "x": self.face_positions(nodes),
+                     "m": self.media("faces", cells, nodes),
+                     "face": {name: values[..., order] for name, values in group.values.items()}}
+            yield self.at_sides(group.jump, ("q",), given, self.owners(group.jump, {"m": cells}), cells[None], sides, nodes[None])
+
+    def at_sides(self, function, states, given, owners, cells, sides, nodes):
+        """A function at faces; cells (side, face), sides (face,): of the left one, nodes (side, face point, face)."""
+        rows = nodes // self.tables.elements
+        at, stride = self.at_faces.places(rows, cells[:, None])
+        weight = self.signs * self.matrices.of_fluxes[0, cells][:, None, None]
+        return Sampled(function, states, given, owners, at, at, stride, stride, weight, self.matrices.at_faces, sides
+                       ), self.at_faces, self.at_faces
+
+    def fluxes(self):
+        """F(q) . grad r_k, and sources that are projected."""
+        tables, physics = self.tables, self.tables.physics
+        if physics.volume_flux is not None:
+            return
+        function, elements, basis = physics.functions.volume, self.own, tables.basis
+        points, kinds = len(basis.points), len(self.matrices.volume) // len(basis.points)
+        rows = np.arange(points)[None, :, None]
+        at, stride = self.volume.places(np.arange(kinds)[:, None, None] * points + rows, elements)
+        of, of_stride = self.points.places(rows, elements)
+        gradients = tables.geometry.gradients[..., elements]
+        given = {"g": dict(enumerate(gradients.reshape(-1, *gradients.shape[2:]))), "m": self.media("volume", elements),
+                 "x": self.positions(basis.points)}
+        weight = np.broadcast_to(self.signs * self.matrices.of_fluxes[:, elements], (kinds, len(self.signs[0]), 1, len(elements)))
+        yield Sampled(function, ("q",), given, self.owners(function, {"m": elements}), at, np.broadcast_to(of, at.shape), stride,
+                      of_stride, weight, np.ones((1, points)), np.zeros(len(elements), int)), self.volume, self.points
+
+    def sources(self):
+        """Sources at the unknowns' own points."""
+        physics, tables = self.tables.physics, self.tables
+        if not (physics.sources and physics.collocated):
+            return
+
+        def source(q, x, t, m):
+            return physics.with_sources((0.0,) * physics.variables, q, x, t, m)
+        yield self.at_unknowns(Pointwise(source, physics.state, "source"), "q")
+
+    def capacities(self):
+        """C r."""
+        law, physics = self.tables.law, self.tables.physics
+        if law.capacity is None:
+            return
+
+        def capacity(r, m):
+            return times(call(law.capacity, dict(m=m), "capacity"), r)
+        yield self.at_unknowns(Pointwise(capacity, {"r": physics.variables, "m": physics.parameters}, "capacity"), "r")
+
+    def at_unknowns(self, function, state):
+        """A function at the nodes; of modes, where it is the same in all of an element."""
+        tables, elements, matrices = self.tables, self.own, self.matrices
+        rows = np.arange(tables.rows)[None, :, None]
+        at, stride = self.inside.places(rows, elements)
+        given = {"m": self.media("volume", elements), "x": self.positions(tables.basis.points)}
+        weight = self.signs * matrices.jacobian[None, None, :, elements]
+        return Sampled(function, (state,), given, self.owners(function, {"m": elements}), at, at, stride, stride, weight,
+                       matrices.mass[None], np.zeros(len(elements), int)), self.inside, self.inside
+
+    @property
+    def own(self):
+        """The elements that are asked for, by their numbers in the set."""
+        return np.flatnonzero(self.wanted[self.cells])
+
+    def positions(self, points):
+        if not self.tables.needs_x:
+            return {}
+        return dict(enumerate(self.tables.geometry.coordinates(points)[..., self.own]))
+
+
+class Values:
+    """What functions read of a state: its unknowns, or a matrix (row, row of the state) times them, in some elements.
+
+    elements   numbers of these, ascending"""
+
+    def __init__(self, operations, matrix, elements):
+        self.operations, self.matrix, self.elements = operations, matrix, elements
+        self.number = np.zeros(operations.tables.elements, int)
+        self.number[elements] = np.arange(len(elements))
+
+    def __call__(self, state):
+        """One flat array."""
+        if self.matrix is None:
+            return state
+        places = self.operations.places_of(self.elements)
+        return np.ascontiguousarray(self.matrix @ self.operations.gather(state, places))
+
+    def places(self, rows, elements):
+        """Where rows of elements are in that array, and the step from one variable to the next."""
+        if self.matrix is None:
+            first, stride, step = self.operations.layout()
+            return first[elements] + step * rows, stride
+        return rows * len(self.elements) + self.number[elements], len(self.matrix) * len(self.elements)
+
+
+class JoinDerivatives:
+    """Those of fluxes at joins, where mortars give them: by the adjoint of their program."""
+
+    def __init__(self, operator, parameters, sets, wanted):
+        self.sets, self.wanted, self.programs = sets, wanted, None
+        groups = {prefix: each.tables.faces.at_joins for prefix, each in sets.items()}
+        self.faces = {prefix: group.faces for prefix, group in groups.items() if group is not None}
+        if any(wanted[sets[prefix].cells[rows[:, 0]]].any() for prefix, rows in self.faces.items()):
+            self.programs = ProgramAdjoints(operator, parameters)
+
+    def add(self, factor, s, q, t):
+        if self.programs is None:
+            return
+        given = {"t": t}
+        for prefix, each in self.sets.items():
+            of_set = each.inside.operations
+            given[f"{prefix}q"] = np.asarray(of_set.host(q[each.name]), float)
+            adjoint = given[f"adjoint of {prefix}flux"] = np.zeros((len(each.signs[0]), each.tables.basis.face_nodes.size,
+                                                                     each.tables.elements))
+            by_face = adjoint.reshape(len(adjoint), len(each.tables.basis.face_nodes), -1, adjoint.shape[-1])
+            for face in range(by_face.shape[1]):
+                cells = self.faces[prefix][self.faces[prefix][:, 1] == face, 0] if prefix in self.faces else []
+                if len(cells):
+                    values = of_set.gather(s[each.name], of_set.places_of(cells)) * each.signs[0]
+                    by_face[:, face, :, cells] = (factor * each.matrices.lift[face] @ (
+                        values * each.matrices.of_fluxes[:, cells])).transpose(2, 0, 1)
+        self.programs.run(given, "join_fluxes", inputs=())
+
+    def found(self, name):
+        return 0.0 if self.programs is None else self.programs.found[name] * self.wanted
