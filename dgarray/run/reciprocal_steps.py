@@ -15,7 +15,7 @@ from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
 from .program_adjoints import host, sets_of
-from .stage_derivatives import StageDerivatives
+from .stage_derivatives import KeptLists, StageDerivatives
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
@@ -37,6 +37,8 @@ class ReciprocalSteps:
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
         self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()
+        self.arrays = [still.zeros() for _ in range(3)] if parameters else []
+        self.lists = KeptLists()
 
     def add(self, prefix, numbers, values):
         """Add to the derivatives by the state: values (variable, row, element) of the elements with these numbers in their
@@ -71,10 +73,8 @@ class ReciprocalSteps:
         stages = back(b, t, dt)
         for row, q, new in zip(reversed(rows), states[-2::-1], states[:0:-1]):
             factor, s, b, p = next(stages)
-            self.stages.add(factor, s, q, t + row.c * dt)
-            self.stages.add_capacity(1.0, b, *difference((1.0, new), (-row.alpha, states[0]), (-row.beta, q)))
-            if row.v or row.u:
-                self.stages.add_capacity(-1.0, p, *difference((row.v, q), (row.u, states[0])))
+            self.stages.add(factor, s, q, t + row.c * dt, (-1.0, b, ((1.0, new), (-row.alpha, states[0]), (-row.beta, q))),
+                            (1.0, p, ((row.v, q), (row.u, states[0]))))
         self.state, = stages
 
     def by_arrays(self, b, t, dt):
@@ -85,7 +85,9 @@ class ReciprocalSteps:
         for row in reversed(self.operator.stepper.stages):
             p = total((1.0, p), (row.B, b))
             s = total((dt * row.w, p), (dt * row.C, b))
-            yield 1.0, *(self.still.of_sets(each) for each in (s, b, p))
+            for kept, parts in zip(self.arrays, (s, b, p)):
+                self.still.copy(self.still.of_sets(parts), kept)
+            yield 1.0, *self.arrays
             at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
             slope = self.linear(lambda q, row=row: self.still.rhs(q, t + row.c * dt), self.still.of_sets(s))
             b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
@@ -96,14 +98,17 @@ class ReciprocalSteps:
     def by_kernels(self, b, t, dt):
         """The same by the kernels of stages, of steppers with two registers, with dt w, p', b, p' instead: b' = beta b +
         dt w A p, p' = A p + B b' are a stage that reads p, with b as its register."""
-        rows = self.operator.stepper.stages
-        p = self.still.of_sets(total((rows[-1].B, self.still.by_set(b))))
-        for row, before in zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0))):
+        rows, (p, out, _), operations = self.operator.stepper.stages, self.arrays, self.still.operations
+        for source, place in zip(*(self.still.by_set(each).values() for each in (b, p))):
+            np.multiply(source, rows[-1].B, out=place)
+        for number, (row, before) in enumerate(zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0)))):
             yield dt * row.w, p, b, p
-            out = self.still.zeros()
             turned = Stage(c=row.c, A=row.beta, w=row.w, beta=row.A or 1.0, B=before.B)
-            self.still.stage(p, out, b, None, t + row.c * dt, dt, turned)
-            p = out
+            perform = self.lists.held(number, self.still.by_set(b).values(), lambda p=p, out=out, turned=turned: (
+                self.still.backend.prepared(operations.stage_operations(p, out, b, None, turned))))
+            operations.set_clock(dt, [t + row.c * dt])
+            perform()
+            p, out = out, p
         yield b
 
     def linear(self, function, state):
@@ -197,14 +202,6 @@ def is_affine(operator):
 def is_of_two_registers(row):
     """Whether a stage updates the register, and from it the state."""
     return bool(row.changes and row.w and row.B) and not (row.alpha or row.u or row.v or row.C)
-
-
-def difference(*terms):
-    """Terms (number, state) of which those of the same state are one, and none has the number 0."""
-    found = {}
-    for number, state in terms:
-        found[id(state)] = found.get(id(state), (0.0, None))[0] + number, state
-    return [each for each in found.values() if each[0]]
 
 
 def total(*terms):

@@ -94,8 +94,17 @@ def sums_of(sampled, backend):
     u = u.reshape(-1, S, V, points, count) * sampled.weight
     right = np.zeros((len(v), S, V, points, count))
     right[:, :len(sampled.states)] = v.reshape(len(v), len(sampled.states), V, points, count)
-    places = Places(sampled.at, sampled.of, sampled.stride, sampled.of_stride, u, right, sampled.mass, sampled.kind)
+    (first, u), (of_first, right) = (read(each) for each in (u, right))
+    places = Places(sampled.at + first * sampled.stride, sampled.of + of_first * sampled.of_stride, sampled.stride,
+                    sampled.of_stride, u, right, sampled.mass, sampled.kind)
     return backend.operations(BilinearSums, places), owners
+
+
+def read(factors):
+    """(The first variable that has factors (term, side, variable, point, place), the factors up to the last one)."""
+    numbers = np.flatnonzero(factors.any(axis=(0, 1, 3, 4)))
+    first, end = (numbers[0], numbers[-1] + 1) if len(numbers) else (0, 1)
+    return first, factors[:, :, first:end]
 
 
 class Pulled:

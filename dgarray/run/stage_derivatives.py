@@ -7,10 +7,13 @@ stage and p' of the register, see `dgarray.run.reverse_steps`:
 
     sum s . r = sum over the stages of b . (q_(i+1) - alpha q0 - beta q_i) - p' . (v q_i + u q0)
 """
+from types import SimpleNamespace
+
 import numpy as np
 
 from ..methods.dg.adjoint_matrices import AdjointMatrices
 from ..methods.dg.set_constants import SortedFaces
+from ..methods.operation import Operation
 from ..physics.capacity import times
 from ..physics.pointwise import Pointwise
 from ..physics.trace import call
@@ -30,23 +33,55 @@ class StageDerivatives:
         self.sets = {prefix: SetDerivatives(name, each, cells, parameters, P, wanted)
                      for prefix, (name, each, cells) in sets_of(operator).items()}
         self.joins = JoinDerivatives(operator, parameters, self.sets, wanted)
+        self.clock, self.lists = SimpleNamespace(factor=np.zeros(1), t=0.0), KeptLists()
 
-    def add(self, factor, s, q, t):
-        """Add what the stage that reads the state q at t gives with factor times s."""
-        s, q = (self.operator.by_set(each) for each in (s, q))
-        self.joins.add(factor, s, q, t)
-        for each in self.sets.values():
-            each.add(factor, s[each.name], q[each.name], t)
+    def add(self, factor, s, q, t, *capacity):
+        """Add what a stage gives.
 
-    def add_capacity(self, factor, b, *states):
-        """Add factor times - b . dC/dm of the sum of some states (number, state)."""
-        b, states = self.operator.by_set(b), [(number, self.operator.by_set(q)) for number, q in states if number]
-        for each in self.sets.values():
-            each.add_capacity(factor, b[each.name], [(number, q[each.name]) for number, q in states])
+        factor, s   whose product is s of the stage;  q: the state that it reads at t
+        capacity    (number, b, ((number, state), ..)): number times b . dC/dm of the sum of the states
+        Arrays are those that come again: what is done with them is prepared once."""
+        self.clock.factor[0], self.clock.t = factor, t
+        by_set, split = self.operator.by_set, [(number, b, combined(states)) for number, b, states in capacity]
+        arrays = [each for state in (s, q, *(each for _, b, states in split for each in (b, *(q for _, q in states))))
+                  for each in by_set(state).values()]
+
+        def make():
+            operations = self.joins.operations(self.clock, by_set(s), by_set(q))
+            for each in self.sets.values():
+                operations += each.operations(self.clock, by_set(s)[each.name], by_set(q)[each.name])
+                for number, b, states in split:
+                    operations += each.of_capacity(number, by_set(b)[each.name], [
+                        (number, by_set(q)[each.name]) for number, q in states])
+            return self.operator.backend.prepared(operations)
+        self.lists.held((), arrays, make)()
 
     def by_element(self, name):
         """The derivatives by a parameter in every element, 0 where they are not asked for."""
         return self.joins.found(name) + sum(each.found(name) for each in self.sets.values())
+
+
+def combined(states):
+    """States (number, state) of which those of the same state are one, and none has the number 0."""
+    found = {}
+    for number, state in states:
+        found[id(state)] = found.get(id(state), (0.0, None))[0] + number, state
+    return [each for each in found.values() if each[0]]
+
+
+class KeptLists:
+    """What is done with arrays, prepared once for each of them."""
+
+    def __init__(self):
+        self.lists = {}
+
+    def held(self, key, arrays, make):
+        """make() for a key and these arrays in this order."""
+        arrays = tuple(arrays)
+        key = key, *map(id, arrays)
+        if key not in self.lists:
+            self.lists[key] = make(), arrays          # which live on, so that no other one gets its id
+        return self.lists[key][0]
 
 
 class SetDerivatives:
@@ -77,23 +112,27 @@ class SetDerivatives:
         found, owners = sums_of(sampled, self.backend) if sampled.is_bilinear() else (Pulled(sampled, len(self.wanted)), None)
         return found, owners, of_s, of_q
 
-    def add(self, factor, s, q, t):
-        known = {}
+    def operations(self, clock, s, q):
+        """The `Operation`s that add what a stage gives but by the capacity."""
+        found, known = [], {}
 
         def values(of, which, state):
+            if of.matrix is None:
+                return state
             if (of, which) not in known:
-                known[of, which] = of(state)
+                known[of, which] = of.array(which)
+                found.append(Operation("values", lambda: of.put(state, known[of, which])))
             return known[of, which]
-        for found, owners, of_s, of_q in self.functions:
+        for sums, owners, of_s, of_q in self.functions:
             given = values(of_s, "s", s), values(of_q, "q", q)
             if owners is None:
-                found.add(factor, *given, t)
+                found.append(Operation("pull back", lambda sums=sums, given=given: sums.add(clock.factor[0], *given, clock.t)))
             else:
-                found.add(factor, given[0], (1.0, given[1]))
+                found.append(sums.operation(clock.factor, given[0], (1.0, given[1])))
+        return found
 
-    def add_capacity(self, factor, b, states):
-        for found, *_ in self.capacity:
-            found.add(-factor, b, *states)
+    def of_capacity(self, number, b, states):
+        return [sums.operation(np.full(1, number), b, *states) for sums, *_ in self.capacity if states]
 
     def found(self, name):
         """The derivatives by a parameter in every element of the mesh."""
@@ -234,19 +273,23 @@ class Values:
     elements   numbers of these, ascending"""
 
     def __init__(self, operations, matrix, elements):
-        self.operations, self.matrix, self.elements = operations, matrix, elements
+        self.operations, self.matrix, self.elements, self.arrays = operations, matrix, elements, {}
         self.number = np.zeros(operations.tables.elements, int)
         self.number[elements] = np.arange(len(elements))
 
-    def __call__(self, state):
-        """One flat array."""
-        if self.matrix is None:
-            return state
-        places = self.operations.places_of(self.elements)
-        return np.ascontiguousarray(self.matrix @ self.operations.gather(state, places))
+    def array(self, which):
+        """The array of the values of one of several states, (variable, row, element); made once."""
+        if which not in self.arrays:
+            tables = self.operations.tables
+            self.arrays[which] = self.operations.backend.zeros((tables.variables, len(self.matrix), len(self.elements)))
+        return self.arrays[which]
+
+    def put(self, state, array):
+        """Compute the values of a state."""
+        array[...] = self.matrix @ self.operations.gather(state, self.operations.places_of(self.elements))
 
     def places(self, rows, elements):
-        """Where rows of elements are in that array, and the step from one variable to the next."""
+        """Where rows of elements are in the array, and the step from one variable to the next."""
         if self.matrix is None:
             first, stride, step = self.operations.layout()
             return first[elements] + step * rows, stride
@@ -263,9 +306,12 @@ class JoinDerivatives:
         if any(wanted[sets[prefix].cells[rows[:, 0]]].any() for prefix, rows in self.faces.items()):
             self.programs = ProgramAdjoints(operator, parameters)
 
-    def add(self, factor, s, q, t):
+    def operations(self, clock, s, q):
         if self.programs is None:
-            return
+            return []
+        return [Operation("fluxes at joins", lambda: self.add(clock.factor[0], s, q, clock.t))]
+
+    def add(self, factor, s, q, t):
         given = {"t": t}
         for prefix, each in self.sets.items():
             of_set = each.inside.operations

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..operation import Operation
+
 SAME = 1e-13          # of the sizes that were added up, below which what is left is rounding
 
 
@@ -49,8 +51,13 @@ class BilinearSums:
         self.found = np.zeros((len(places.u), places.at.shape[-1]))
         self.parts = [slice(*np.searchsorted(places.kind, [kind, kind + 1])) for kind in range(len(places.mass))]
 
+    def operation(self, factor, s, *states):
+        """The `Operation` that adds factor[0], as it is then, times the sums of s and q, the sum of some states (number,
+        array)."""
+        return Operation("sums of products", lambda: self.add(factor[0], s, *states))
+
     def add(self, factor, s, *states):
-        """Add factor times the sums of s and q, the sum of some states (number, array)."""
+        """Add factor times these sums."""
         tables = self.tables
         q = sum(number * taken(array, tables.of, tables.of_stride, tables.v.shape[2]) for number, array in states)
         left = summed(tables.u, taken(s, tables.at, tables.stride, tables.u.shape[2]))
