@@ -74,30 +74,55 @@ class Sampled(NamedTuple):
         return np.stack([np.broadcast_to(each, shape) for each in found])
 
 
-def sums_of(sampled, backend):
-    """(`BilinearSums` of a bilinear function, [(parameter, elements)] of its terms)."""
-    S, V, count = sampled.at.shape[0], sampled.variables, sampled.at.shape[-1]
-    u, v, owners = [], [], []
-    for name, (parameter, elements, wanted) in sampled.owners.items():
-        step, parts = max(1, AT_ONCE // (S * V) ** 2 // sampled.at.shape[1]), []
-        for first in range(0, count, step):
-            part = slice(first, first + step)
-            matrices = sampled.matrices(name, part) * wanted[part]
-            parts.append([each.reshape(*each.shape[:2], *matrices.shape[2:]) for each in terms_of(
-                matrices.reshape(*matrices.shape[:2], -1))])
-        most = max(len(left) for left, _ in parts)
-        for i, found in enumerate((u, v)):
-            found.append(np.concatenate([np.pad(each[i], [(0, most - len(each[i]))] + [(0, 0)] * 3) for each in parts], axis=3))
-        owners += [(parameter, elements)] * most
-    points = max(sampled.weight.shape[2], *(each.shape[2] for each in u))
-    u, v = (np.concatenate([np.broadcast_to(each, (*each.shape[:2], points, count)) for each in some]) for some in (u, v))
-    u = u.reshape(-1, S, V, points, count) * sampled.weight
-    right = np.zeros((len(v), S, V, points, count))
-    right[:, :len(sampled.states)] = v.reshape(len(v), len(sampled.states), V, points, count)
-    (first, u), (of_first, right) = (read(each) for each in (u, right))
-    places = Places(sampled.at + first * sampled.stride, sampled.of + of_first * sampled.of_stride, sampled.stride,
-                    sampled.of_stride, u, right, sampled.mass, sampled.kind)
-    return backend.operations(BilinearSums, places), owners
+    def terms(self):
+        """{parameter: [(u (side, variable, point or 1, place), v, numbers of the elements (place,))]}: the derivative by the
+        parameters of each place is the sum of the terms u v^T."""
+        S, V, count, found = self.at.shape[0], self.variables, self.at.shape[-1], {}
+        for name, (parameter, elements, wanted) in self.owners.items():
+            step, parts = max(1, AT_ONCE // (S * V) ** 2 // self.at.shape[1]), []
+            for first in range(0, count, step):
+                part = slice(first, first + step)
+                matrices = self.matrices(name, part) * wanted[part]
+                parts.append([each.reshape(*each.shape[:2], *matrices.shape[2:]) for each in terms_of(
+                    matrices.reshape(*matrices.shape[:2], -1))])
+            most = max(len(left) for left, _ in parts)
+            u, v = (np.concatenate([np.pad(each[i], [(0, most - len(each[i]))] + [(0, 0)] * 3) for each in parts], axis=3)
+                    for i in (0, 1))
+            u = u.reshape(most, S, V, *u.shape[2:]) * self.weight
+            v = v.reshape(most, len(self.states), V, *v.shape[2:])
+            v = np.concatenate([v, *[np.zeros_like(v[:, :1])] * (S - len(self.states))], axis=1)
+            found.setdefault(parameter, []).extend((*each, elements) for each in zip(u, v))
+        return found
+
+
+def sums_of(functions, backend):
+    """(`BilinearSums` of bilinear functions whose places are in the same arrays, [(parameter, elements)] of its terms)."""
+    terms, sides = [each.terms() for each in functions], max(each.at.shape[0] for each in functions)
+    slots = [(name, i) for name in dict.fromkeys(name for each in terms for name in each)
+             for i in range(max(len(each.get(name, ())) for each in terms))]
+    points = max([1, *(array.shape[2] for each in terms for own in each.values() for *pair, _ in own for array in pair)])
+    u, v, owners, first = [], [], [(name, []) for name, _ in slots], functions[0]
+    for function, own in zip(functions, terms):
+        count, none = function.at.shape[-1], np.zeros((sides, function.variables, points, function.at.shape[-1]))
+        found = [own[name][i] if i < len(own.get(name, ())) else (none, none, np.zeros(count, int)) for name, i in slots]
+        for place, which in ((u, 0), (v, 1)):
+            place.append(np.stack([filled(each[which], none) for each in found]) if found else none[None][:0])
+        for (_, elements), each in zip(owners, found):
+            elements.append(each[2])
+    u, v = (np.concatenate(each, axis=-1) for each in (u, v))
+    (at_u, u), (at_v, v) = (read(each) for each in (u, v))
+    at, of = (np.concatenate([np.concatenate([each, *[each[:1]] * (sides - len(each))]) for each in every], axis=-1)
+              for every in ([each.at for each in functions], [each.of for each in functions]))
+    places = Places(at + at_u * first.stride, of + at_v * first.of_stride, first.stride, first.of_stride, u, v, first.mass,
+                    np.concatenate([each.kind for each in functions]))
+    return backend.operations(BilinearSums, places), [(name, np.concatenate(elements)) for name, elements in owners]
+
+
+def filled(values, like):
+    """Values (side, variable, point or 1, place) in the shape of an array, with 0 for the sides that they do not have."""
+    found = like.copy()
+    found[:len(values)] = values
+    return found
 
 
 def read(factors):
@@ -121,7 +146,7 @@ class Pulled:
         sampled = self.sampled
         adjoint = factor * sampled.weight * taken(s, sampled.at, sampled.stride, sampled.variables)
         for kind, mass in enumerate(sampled.mass):
-            part = slice(*np.searchsorted(sampled.kind, [kind, kind + 1]))
+            part = sampled.kind == kind
             adjoint[..., part] = mass[:, None] * adjoint[..., part] if mass.ndim == 1 else mass @ adjoint[..., part]
         states = dict(zip(sampled.states, taken(q, sampled.of, sampled.of_stride, sampled.variables)))
         with np.errstate(all="ignore"):

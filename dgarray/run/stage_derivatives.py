@@ -7,6 +7,7 @@ stage and p' of the register, see `dgarray.run.reverse_steps`:
 
     sum s . r = sum over the stages of b . (q_(i+1) - alpha q0 - beta q_i) - p' . (v q_i + u q0)
 """
+from functools import cached_property
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,9 @@ from ..physics.pointwise import Pointwise
 from ..physics.trace import call
 from .program_adjoints import ProgramAdjoints, sets_of
 from .sampled_functions import Pulled, Sampled, sums_of
+
+PIECE = 256          # elements whose faces are summed together, of which states fit the cache
+SAME = 1e-13          # of the largest entry, by which rounding may tell matrices apart
 
 
 class StageDerivatives:
@@ -99,18 +103,21 @@ class SetDerivatives:
         self.at_faces, self.inside, self.points, self.volume = (
             Values(of_set.operations, matrix, np.flatnonzero(around)) for matrix in (
                 self.matrices.values_at_faces, None, self.tables.basis.interpolate, self.matrices.volume))
-        functions = [self.listed(*each) for each in (*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources())]
-        self.functions = [each for each in functions if each]
-        self.capacity = [each for each in (self.listed(*each) for each in self.capacities()) if each]
+        self.functions = self.listed([*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources()])
+        self.capacity = self.listed(self.capacities())
 
-    def listed(self, sampled, of_s, of_q):
-        """(What a stage adds to, [(parameter, elements)] of its terms, `Values` of s and of q); None if nothing is asked for."""
-        owners = {name: each for name, each in sampled.owners.items() if each[2].any()}
-        if not owners:
-            return None
-        sampled = sampled._replace(owners=owners)
-        found, owners = sums_of(sampled, self.backend) if sampled.is_bilinear() else (Pulled(sampled, len(self.wanted)), None)
-        return found, owners, of_s, of_q
+    def listed(self, functions):
+        """[(what a stage adds to, [(parameter, elements)] of its terms, `Values` of s and of q)]; bilinear functions of the same
+        values are one."""
+        found, together = [], {}
+        for sampled, *values in functions:
+            owners = {name: each for name, each in sampled.owners.items() if each[2].any()}
+            sampled = sampled._replace(owners=owners)
+            if owners and sampled.is_bilinear():
+                together.setdefault((*values, sampled.mass.shape), []).append(sampled)
+            elif owners:
+                found.append((Pulled(sampled, len(self.wanted)), None, *values))
+        return found + [(*sums_of(some, self.backend), *values) for (*values, _), some in together.items()]
 
     def operations(self, clock, s, q):
         """The `Operation`s that add what a stage gives but by the capacity."""
@@ -177,7 +184,7 @@ class SetDerivatives:
         """The numerical flux at faces between two elements."""
         tables, function = self.tables, self.tables.physics.functions.pair
         for faces in SortedFaces(tables).found:
-            order = np.argsort(faces.sides[0], kind="stable")
+            order = self.sorted(faces.cells[0], faces.sides[0])
             order = order[self.wanted[self.cells[faces.cells[:, order]]].any(axis=0)]
             cells, sides, nodes = (each[..., order] for each in (faces.cells, faces.sides, faces.nodes))
             (normals, left), (_, right) = (tables.geometry.at_sides(sides[i], cells[i], nodes[i]) for i in (0, 1))
@@ -192,7 +199,7 @@ class SetDerivatives:
         for group in tables.faces.groups:
             if group.jump is None or not len(group.faces):
                 continue
-            order = np.argsort(group.faces[:, 1], kind="stable")
+            order = self.sorted(*group.faces.T)
             order = order[self.wanted[self.cells[group.faces[order, 0]]]]
             (cells, sides), nodes = group.faces[order].T, group.nodes[:, order]
             normals, scale = tables.geometry.at_sides(sides, cells, nodes)
@@ -201,13 +208,24 @@ class SetDerivatives:
                      "face": {name: values[..., order] for name, values in group.values.items()}}
             yield self.at_sides(group.jump, ("q",), given, self.owners(group.jump, {"m": cells}), cells[None], sides, nodes[None])
 
+    def sorted(self, cells, sides):
+        """The order of faces by pieces of elements, and in a piece by the kind of their mass."""
+        return np.lexsort((cells, self.kinds[sides], cells // PIECE))
+
+    @cached_property
+    def kinds(self):
+        """For each local face the first one with the same mass, (face,)."""
+        masses = self.matrices.at_faces
+        return np.array([next(i for i, each in enumerate(masses) if np.abs(each - mass).max(initial=0) <= SAME * np.abs(mass).max(
+            initial=0)) for mass in masses])
+
     def at_sides(self, function, states, given, owners, cells, sides, nodes):
         """A function at faces; cells (side, face), sides (face,): of the left one, nodes (side, face point, face)."""
         rows = nodes // self.tables.elements
         at, stride = self.at_faces.places(rows, cells[:, None])
         weight = self.signs * self.matrices.of_fluxes[0, cells][:, None, None]
-        return Sampled(function, states, given, owners, at, at, stride, stride, weight, self.matrices.at_faces, sides
-                       ), self.at_faces, self.at_faces
+        return Sampled(function, states, given, owners, at, at, stride, stride, weight, self.matrices.at_faces,
+                       self.kinds[sides]), self.at_faces, self.at_faces
 
     def fluxes(self):
         """F(q) . grad r_k, and sources that are projected."""

@@ -24,7 +24,7 @@ class Places(NamedTuple):
     stride, of_stride     from one variable to the next, in s and in q
     u, v (term, side, variable, point or 1, place)
     mass (kind, point, point), or (kind, point) where it is diagonal
-    kind (place,)         of mass, ascending"""
+    kind (place,)         of mass"""
 
     at: np.ndarray
     of: np.ndarray
@@ -49,7 +49,7 @@ class BilinearSums:
     def __init__(self, backend, places):
         self.backend, self.tables = backend, places
         self.found = np.zeros((len(places.u), places.at.shape[-1]))
-        self.parts = [slice(*np.searchsorted(places.kind, [kind, kind + 1])) for kind in range(len(places.mass))]
+        self.parts = [np.flatnonzero(places.kind == kind) for kind in range(len(places.mass))]
 
     def operation(self, factor, s, *states):
         """The `Operation` that adds factor[0], as it is then, times the sums of s and q, the sum of some states (number,
