@@ -62,10 +62,10 @@ class FusedSums(BilinearSums):
             for array in [min(arrays, key=np.size)]]
         text = source_text(T, S, V, W, n, P > 1, tables.mass.ndim == 2, count, ahead, self.backend.dtype.name, L)
         size = max(1, len(self.kind) // (SHARES * threads))
-        scratch = [(aligned((V + count * W) * S * n * L, self.backend.dtype), aligned((2 * T * n + 1) * L, float))
+        scratch = [(aligned((V + count * W) * S * n * L, self.backend.dtype), aligned(2 * T * n * L, float))
                    for _ in range(threads)]
-        numbers = tuple(float(number) for number, _ in states)
-        arguments = (self.sums, factor, s.reshape(-1), *(q.reshape(-1) for _, q in states), *numbers, self.at, self.of,
+        numbers = np.array([number for number, _ in states], float)
+        arguments = (self.sums, factor, s.reshape(-1), *(q.reshape(-1) for _, q in states), np.ones(1), numbers, self.at, self.of,
                      int(tables.stride), int(tables.of_stride), self.u, self.v, np.ascontiguousarray(tables.mass).reshape(-1),
                      self.kind)
         most = 1 if tables.count < ONE_THREAD else -(-len(self.kind) // size)
@@ -88,7 +88,7 @@ def scattered(values, slots, count):
 
 def source_text(T, S, V, W, n, by_point, diagonal, count, ahead, dtype, L):
     """The module of the loop. Scratch: g, the values of s and then of the states, [array, side, point, variable, lane]; w, the
-    sums x of s and then y of the states, [term, point, lane], and a row more."""
+    sums x of s and then y of the states, [term, point, lane]."""
     def gathered(array, stride, index, variables, first, row):
         at = f"(block*{S * n} + i)*{L}"
         if row:
@@ -96,55 +96,37 @@ def source_text(T, S, V, W, n, by_point, diagonal, count, ahead, dtype, L):
                     f"    copy({array}, {index}[{at}] + j*{stride}, g, ({first} + i*{variables} + j)*{L})"]
         return [f"gather_{variables}({array}, {stride}, {index}, {at}, g, ({first} + i*{variables})*{L})"]
 
-    def sums(factors, variables, value):
-        return [" + ".join(f"{factors}[f_{factors} + {((t * S + side) * variables + v) * L}]*{value(side, v)}"
-                           for side in range(S) for v in range(variables)) for t in range(T)]
     names, zone = [f"q{i}" for i in range(count)], S * n
     moves = gathered("s", "stride", "at", V, 0, ahead[0])
     for i, name in enumerate(names):
-        moves += gathered(name, "of_stride", "of", W, zone * V + i * zone * W, ahead[1])
+        moves += gathered(name, "of_stride", "of", W, zone * (V + i * W), ahead[1])
 
-    def of_s(side, v):
-        return f"g[p*{V * L} + {(side * n * V + v) * L} + lane]"
-
-    def of_states(side, v):
-        return f"q_{side}_{v}"
-    parts = [f"{of_states(side, v)} = " + " + ".join(
-        f"n{i}*g[p*{W * L} + {(zone * V + i * zone * W + side * n * W + v) * L} + lane]" for i in range(count))
-        for side in range(S) for v in range(W)]
-    lines = [f"w[({t * n} + p)*{L} + lane] = {text}" for t, text in enumerate(sums("u", V, of_s))]
-    lines += parts + [f"w[({(T + t) * n} + p)*{L} + lane] = {text}" for t, text in enumerate(sums("v", W, of_states))]
+    def places(variables):
+        return [(side * n * variables + v) * L for side in range(S) for v in range(variables)]
     place = f"(block*{n} + p)" if by_point else "block"
-    work = ["for block in range(first, last):", f"    for i in range({S * n}):", *indented(moves, 2),
-            f"    for p in range({n}):", f"        for lane in range({L}):",
-            f"            f_u = {place}*{T * S * V * L} + lane", f"            f_v = {place}*{T * S * W * L} + lane",
-            *indented(lines, 3)]
-    work.append(f"    m = kind[block]*{n if diagonal else n * n}")
-    for t in range(T):
-        rest, x, y = f"w[{2 * T * n * L} + lane]", f"w[({t * n} + a)*{L} + lane]", (T + t) * n * L
-        if diagonal:          # numbers are read before the loop over lanes, so that this becomes one of vectors
-            numbers, product = ["m_0 = mass[m + a]"], f"m_0*w[{y} + a*{L} + lane]"
-        else:
-            numbers = [f"m_{b} = mass[m + a*{n} + {b}]" for b in range(n)]
-            product = " + ".join(f"m_{b}*w[{y + b * L} + lane]" for b in range(n))
-        work += [f"    for lane in range({L}):", f"        {rest} = 0.0", f"    for a in range({n}):", *indented(numbers, 2),
-                 f"        for lane in range({L}):", f"            {rest} += {x}*({product})", "    of_stage = factor[0]",
-                 f"    for lane in range({L}):", f"        sums[(block*{T} + {t})*{L} + lane] += of_stage*{rest}"]
-    arguments = ", ".join(["g, w, sums, factor, s", *names, *(f"n{i}" for i in range(count)),
-                           "at, of, stride, of_stride, u, v, mass, kind"])
+    work = ["for block in range(first, last):", f"    for i in range({zone}):", *indented(moves, 2), f"    for p in range({n}):",
+            f"        of_s(u, {place}*{T * S * V * L}, one, g, p*{V * L}, w, p*{L}, {n * L})",
+            f"        of_states(v, {place}*{T * S * W * L}, numbers, g, p*{W * L} + {zone * V * L}, w, (p + {T * n})*{L}, {n * L})",
+            f"    for t in range({T}):",
+            f"        form(mass, kind[block]*{n if diagonal else n * n}, w, t*{n * L}, (t + {T})*{n * L}, sums, (block*{T} + t)*{L}, "
+            "factor[0])"]
+    arguments = ", ".join(["g, w, sums, factor, s", *names, "one, numbers, at, of, stride, of_stride, u, v, mass, kind"])
     return f'''"""Generated by dgarray: sums of products of two states."""
 import numpy as np
 from numba import njit
 
 from dgarray.backends.cpu.loop_arguments import unpacked
-from dgarray.backends.cpu.simd import target, vector
+from dgarray.backends.cpu.simd import bilinear, target, vector
 
 assert target.lanes(np.{dtype}) == {L}
 copy = vector.copy(np.{dtype})
 {chr(10).join(f"gather_{count} = vector.gather({count}, np.{dtype})" for count in sorted({V, W}))}
+of_s = bilinear.weighted({T}, {places(V)}, [0], {L}, np.{dtype})
+of_states = bilinear.weighted({T}, {places(W)}, {[i * zone * W * L for i in range(count)]}, {L}, np.{dtype})
+form = bilinear.form({n}, {diagonal}, {L})
 
 
-@njit(nogil=True, cache=True, fastmath={{"reassoc", "contract"}}, error_model="numpy", _nrt=False){loop_text(arguments, work)}'''
+@njit(nogil=True, cache=True, error_model="numpy", _nrt=False){loop_text(arguments, work)}'''
 
 
 def indented(lines, levels):
