@@ -168,7 +168,7 @@ def is_reciprocal(operator, weights, P):
         return {name: found[name] - start[name] for name in q}
 
     def dot(a, b):
-        return sum(float(np.vdot(a[name], b[name])) for name in a)
+        return sum(float((a[name] * b[name]).sum()) for name in a)
 
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}

@@ -20,7 +20,8 @@ class StepStates:
             if number == len(self.steps):
                 self.steps.append(self.prepared())
             states, compute = self.steps[number]
-            operator.copy(state, states[0])
+            if states[0] is not state:
+                operator.copy(state, states[0])
             operator.operations.set_clock(dt, [*(t + row.c * dt for row in operator.stepper.stages), t + dt])
             compute()
             found.append(states)
@@ -31,7 +32,8 @@ class StepStates:
 
     def prepared(self):
         operator, rows = self.operator, self.operator.stepper.stages
-        states = [operator.zeros() for _ in range(len(rows) + 1)]
+        first = self.steps[-1][0][-1] if self.steps and not operator.filters else operator.zeros()
+        states = [first, *(operator.zeros() for _ in rows)]
         operations = [each for number, row in enumerate(rows) for each in operator.operations.stage_operations(
             states[number], states[number + 1], self.register, states[0], row, number)]
         return states, operator.backend.prepared(operations)
