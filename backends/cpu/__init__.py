@@ -3,10 +3,12 @@ from itertools import groupby
 
 import numpy as np
 
+from ...methods.dg.bilinear_sums import BilinearSums
 from ...methods.dg.set_operations import CurvedOperations, SetOperations, TensorOperations
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
+from .dg.bilinear_sums import FusedSums
 from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
 from .dg.fused import NodalFused
@@ -48,5 +50,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is SetOperations:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorOperations: TensorFused}.get(
+        return {BilinearSums: FusedSums, CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorOperations: TensorFused}.get(
             recipe, recipe)

@@ -17,7 +17,7 @@ from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
-from .kept_states import FEW, KeptStates
+from .kept_states import KeptStates
 from .memory import check as check_memory
 from .moved_points import MovedPoints, direction_of_points, refuse, still_faces
 from .named_numbers import NamedNumbers
@@ -127,9 +127,9 @@ class Derivatives:
     def forward(self):
         """The dataset of a run of which some states are kept."""
         start, size = self.sim.project(), bytes_of_state(self.sim)
-        self.states = states = KeptStates(None if self.memory is None else max(1, int(self.memory // size)))
+        self.states = states = KeptStates(size, None if self.memory is None else max(1, int(self.memory // size)))
         plan = self.sim.memory(self.until, self.every, quick=True)
-        more = {"states for the way back": (states.most or FEW) * size}
+        more = {"states for the way back": (states.most or states.least) * size}
         check_memory(replace(plan, host=plan.host | more), self.sim.backend)
         dataset = self.sim.run(self.until, self.every, progress=self.progress, callback=states.look)
         states.kept[0] = self.start = start
@@ -181,11 +181,12 @@ class Derivatives:
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
                     records.sight.add(cells, q, steps, own=True)
         with_states = steps.needs_states or records.need_states
-        visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
+        visited = self.states.backwards(operator, steps.needs_states) if with_states else (
+            (n, None, None) for n in reversed(range(last + 1)))
         with progress_of(self.progress, times[-1], None) as progress:
-            for step, state in visited:
+            for step, state, inside in visited:
                 if step < last:
-                    steps.step(state, times[step], self.states.steps[step][1])
+                    steps.step(inside, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)

@@ -9,13 +9,13 @@ import numpy as np
 from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
-from ..methods.dg.sets import cut_out
 from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
-from .program_adjoints import ProgramAdjoints, host, sets_of
+from .program_adjoints import host, sets_of
+from .stage_derivatives import KeptLists, StageDerivatives
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
@@ -37,6 +37,8 @@ class ReciprocalSteps:
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
         self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()
+        self.arrays = [still.zeros() for _ in range(3)] if parameters else []
+        self.lists = KeptLists()
 
     def add(self, prefix, numbers, values):
         """Add to the derivatives by the state: values (variable, row, element) of the elements with these numbers in their
@@ -58,29 +60,34 @@ class ReciprocalSteps:
         """{parameter: (element,)} the derivatives."""
         return {name: each + self.stages.by_element(name) for name, each in self.found.items()}
 
-    def step(self, state, t, dt):
-        """Go back over the step of the length dt from t; state: before it, for derivatives by parameters.
+    def step(self, states, t, dt):
+        """Go back over the step of the length dt from t; states: between its stages, for derivatives by parameters.
 
         With P W^-1 of what `ReverseSteps.step` says, where (dr/dq)^T is A for P W^-1 r'."""
         b = self.still.filtered(self.state)
         if not self.needs_states:
             self.state = self.linear(lambda q: SteppedOperator.advance(self.still, q, t, dt), b)          # without the filter
             return
-        visited, rows = self.stages.visited(state, t, dt), self.operator.stepper.stages
+        rows = self.operator.stepper.stages
         back = self.by_kernels if not self.affine and all(map(is_of_two_registers, rows)) else self.by_arrays
         stages = back(b, t, dt)
-        for row, (q, r) in zip(reversed(rows), reversed(visited)):
-            self.stages.add(q, r, next(stages), t + row.c * dt)
+        for row, q, new in zip(reversed(rows), states[-2::-1], states[:0:-1]):
+            factor, s, b, p = next(stages)
+            self.stages.add(factor, s, q, t + row.c * dt, (-1.0, b, ((1.0, new), (-row.alpha, states[0]), (-row.beta, q))),
+                            (1.0, p, ((row.v, q), (row.u, states[0]))))
         self.state, = stages
 
     def by_arrays(self, b, t, dt):
-        """Yield s = P W^-1 r' of each stage, the last one first, and then the state before the step; any stepper's."""
+        """Yield (1, s = P W^-1 r', P W^-1 b, P W^-1 p') of each stage, the last one first, and then the state before the step;
+        any stepper's."""
         b = self.still.by_set(b)
         p, at_start = dict.fromkeys(b, 0.0), dict.fromkeys(b, 0.0)
         for row in reversed(self.operator.stepper.stages):
             p = total((1.0, p), (row.B, b))
             s = total((dt * row.w, p), (dt * row.C, b))
-            yield self.still.of_sets(s)
+            for kept, parts in zip(self.arrays, (s, b, p)):
+                self.still.copy(self.still.of_sets(parts), kept)
+            yield 1.0, *self.arrays
             at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
             slope = self.linear(lambda q, row=row: self.still.rhs(q, t + row.c * dt), self.still.of_sets(s))
             b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
@@ -89,16 +96,19 @@ class ReciprocalSteps:
         yield self.still.of_sets(total((1.0, b), (1.0, at_start)))
 
     def by_kernels(self, b, t, dt):
-        """The same by the kernels of stages, of steppers with two registers: b' = beta b + dt w A p, p' = A p + B b' are a
-        stage that reads p, with b as its register."""
-        rows = self.operator.stepper.stages
-        p = self.still.of_sets(total((rows[-1].B, self.still.by_set(b))))
-        for row, before in zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0))):
-            yield self.still.of_sets(total((dt * row.w, self.still.by_set(p))))
-            out = self.still.zeros()
+        """The same by the kernels of stages, of steppers with two registers, with dt w, p', b, p' instead: b' = beta b +
+        dt w A p, p' = A p + B b' are a stage that reads p, with b as its register."""
+        rows, (p, out, _), operations = self.operator.stepper.stages, self.arrays, self.still.operations
+        for source, place in zip(*(self.still.by_set(each).values() for each in (b, p))):
+            np.multiply(source, rows[-1].B, out=place)
+        for number, (row, before) in enumerate(zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0)))):
+            yield dt * row.w, p, b, p
             turned = Stage(c=row.c, A=row.beta, w=row.w, beta=row.A or 1.0, B=before.B)
-            self.still.stage(p, out, b, None, t + row.c * dt, dt, turned)
-            p = out
+            perform = self.lists.held(number, self.still.by_set(b).values(), lambda p=p, out=out, turned=turned: (
+                self.still.backend.prepared(operations.stage_operations(p, out, b, None, turned))))
+            operations.set_clock(dt, [t + row.c * dt])
+            perform()
+            p, out = out, p
         yield b
 
     def linear(self, function, state):
@@ -108,79 +118,6 @@ class ReciprocalSteps:
             for part, constant in zip(*(self.still.by_set(each).values() for each in (found, function(self.still.zeros())))):
                 part -= constant
         return found
-
-
-class StageDerivatives:
-    """The derivatives of stages by the parameters of the law, (dr/dm)^T W P s of r = dq/dt.
-
-    elements   numbers of those whose parameters are asked for; None: all. Only these and their neighbours are computed then, by
-               an operator of this part of the mesh
-    cells      numbers of these, in the order of that operator's mesh, or None"""
-
-    def __init__(self, operator, parameters, P, elements):
-        self.whole, self.elements, self.cells, self.signs = operator, elements, None, P[:, None, None]
-        mesh, part = operator.mesh, operator
-        if elements is not None and not len(mesh.hanging):
-            cells = np.union1d(elements, mesh.neighbour_cell[elements])
-            if len(cells) < SHARE * mesh.cell_count:
-                backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
-                part, self.cells = operator.method.discretised(cut_out(operator.problem, cells), backend), cells
-        self.programs = ProgramAdjoints(part, parameters)
-        self.sets = self.programs.sets
-        self.weights = {prefix: Weights(each.tables) for prefix, (_, each, _) in self.sets.items()}
-
-    def by_element(self, name):
-        """The derivatives by a parameter in every element of the whole mesh, 0 where they are not asked for."""
-        if self.cells is None:
-            return self.programs.found[name]
-        found, wanted = np.zeros(self.whole.mesh.cell_count), np.isin(self.cells, self.elements)
-        found[self.cells[wanted]] = self.programs.found[name][wanted]
-        return found
-
-    def taken(self, state):
-        """{prefix: values (variable, row, element) of a state of the whole operator, in float64 on the host}."""
-        if self.cells is None:
-            return host(self.whole, self.sets, state)
-        names, parts, found = list(self.whole.operators), self.whole.by_set(state), {}
-        for prefix, (_, _, numbers) in self.sets.items():
-            of_set, places = self.whole.numbers[:, self.cells[numbers]]
-            name = names[of_set[0]]
-            found[prefix] = self.whole.operators[name].operations.take(parts[name], places).astype(float)
-        return found
-
-    def visited(self, state, t, dt):
-        """(q, r) of each stage of a step, as `taken`: the state that it reads and dq/dt there, which follows from the next."""
-        whole, start = self.whole, self.taken(state)
-        copied = whole.of_sets({name: part.copy() for name, part in whole.by_set(state).items()})
-        states = [start, *(self.taken(new) for _, new in SteppedOperator.stages(whole, copied, t, dt))]          # not filtered
-        k, found = dict.fromkeys(start, 0.0), []
-        for row, q, new in zip(whole.stepper.stages, states, states[1:]):
-            if row.changes:
-                k = total((row.A, k), (row.v, q), (row.u, start))
-            factor = dt * (row.C + row.B * row.w)
-            r = total((1 / factor, new), (-row.alpha / factor, start), (-row.beta / factor, q), (-row.B / factor, k))
-            k = total((1.0, k), (dt * row.w, r)) if row.w else k
-            found.append((q, r))
-        return found
-
-    def add(self, q, r, s, t):
-        """Add those of a stage: r = dq/dt at (q, t), of `visited`; s, a state of the whole operator."""
-        s = self.taken(s)
-        given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
-        given |= {f"adjoint of {prefix}r": self.weights[prefix].times(self.signs * values) for prefix, values in s.items()}
-        given |= self.sums(given, r)
-        found = self.programs.run(given, "finished", inputs=("sum",))
-        given |= {f"adjoint of {prefix}r": found[f"adjoint of {prefix}sum"] for prefix in q}
-        for name in ("face_terms", "volume_terms"):
-            self.programs.run(given, name, inputs=())
-
-    def sums(self, given, r):
-        """The inputs "sum" of `stage_program.finished` for r = dq/dt."""
-        if any(each.tables.physics.sources for _, each, _ in self.sets.values()):
-            zero = {f"{prefix}sum": np.zeros_like(values) for prefix, values in r.items()}
-            sources = self.programs.forward("finished", given | zero)
-            r = {prefix: values - sources[f"{prefix}r"] for prefix, values in r.items()}
-        return {f"{prefix}sum": self.weights[prefix].sum_of(values) for prefix, values in r.items()}
 
 
 def reciprocal_steps(operator, parameters, elements=None):
@@ -231,7 +168,7 @@ def is_reciprocal(operator, weights, P):
         return {name: found[name] - start[name] for name in q}
 
     def dot(a, b):
-        return sum(float(np.vdot(a[name], b[name])) for name in a)
+        return sum(float((a[name] * b[name]).sum()) for name in a)
 
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}

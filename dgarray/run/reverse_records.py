@@ -23,7 +23,7 @@ class ReverseRecords:
 
     def __init__(self, operator, record, times, given, by_element, points=None):
         self.sight, self.times, self.points = Sight(operator, by_element), np.array(times), points
-        self.recordings, self.moved = {}, {}
+        self.recordings, self.transposes, self.moved = {}, {}, {}
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
@@ -36,6 +36,9 @@ class ReverseRecords:
                     law, x = operator.law, as_points(name, recorder.points, operator.mesh.dim)
                     chosen = choice(name, law, recorder.variables).values()
                     self.moved[name] = MovedRecord(operator.mesh, operator.space, x, [*chosen])
+                if isinstance(recorder, LINEAR):
+                    few = len(self.times) // recording.every // 4          # of numbers, or this takes longer than it saves
+                    self.transposes[name] = transpose(recording.measure(None, 0.0), self.sight, few)
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -67,11 +70,44 @@ class ReverseRecords:
             given = rows(step // recording.every)
             if all(each is None or not np.any(each) for each in given):
                 continue
+            if name in self.moved:
+                self.moved[name].add(self.points.found, lambda elements: self.sight.values(state, elements), given)
+            if self.transposes.get(name) is not None and not any(each is None for each in given):
+                flat = np.concatenate([np.ravel(each) for each in given])
+                for prefix, numbers, derivatives in self.transposes[name]:
+                    steps.add(prefix, numbers, np.tensordot(flat, derivatives, 1))
+                continue
             values = recording.measure(state, float(self.times[step]))
             total = sum(((value * each).sum() for value, each in zip(values, given) if each is not None), Tracked(0.0))
             self.sight.give_back(total, steps)
-            if name in self.moved:
-                self.moved[name].add(self.points.found, lambda elements: self.sight.values(state, elements), given)
+
+
+def transpose(values, sight, most):
+    """[(prefix, numbers of elements in their set, derivatives (number, variable, row, element))] of all numbers of a sample that
+    is linear in the state; None of more than `most`.
+
+    values   of the sample, arrays that remember what `sight` looked at"""
+    looked, sight.looked = sight.looked, []
+    if sum(each.size for each in values) > most or sight.read:
+        return None
+    found = []
+    for value in values:
+        for unit in np.eye(value.size).reshape(-1, *value.shape):
+            given = Collected()
+            for (elements, _), each in zip(looked, adjoints(value, [array for _, array in looked], unit)):
+                sight.add(elements, each, given)
+            found.append(given.parts)
+    return [(*parts[0][:2], np.stack([part[2] for part in parts])) for parts in zip(*found)]
+
+
+class Collected:
+    """What `Sight.add` gives to steps, in a list."""
+
+    def __init__(self):
+        self.parts = []
+
+    def add(self, *part):
+        self.parts.append(part)
 
 
 def check(name, recorder, mesh):

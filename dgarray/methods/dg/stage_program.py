@@ -2,7 +2,7 @@
 
 `forms`: {name of a set: a function that makes its recipe, such as a `WeakForm`, for a `Trace`}; `joins`: the recipe of the
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
-from ...program.arrays import Trace
+from ...program.arrays import Trace, put
 from ..stage_update import after_stage, arrays_of, kind_of
 from .limiters.program import elements_of
 
@@ -64,6 +64,15 @@ def face_terms(forms, joins=None):
     for name, form in sets.forms.items():
         found[name] = {"r": form.lift(form.face_flux(sets.q[name], sets.t, outside.get(name, ())))}
     return sets.program("faces", found)
+
+
+def join_fluxes(forms, joins):
+    """The fluxes at joins alone, outputs "flux" (variable, face * face point, element), 0 at all other faces."""
+    sets, found = Sets(forms, joins), {}
+    for name, parts in joins(sets).items():
+        form = sets.forms[name]
+        found[name] = {"flux": put(sets.trace, (form.tables.variables, form.basis.face_nodes.size), form.all, parts)}
+    return sets.program("fluxes at joins", found)
 
 
 def finished(forms, joins=None):
