@@ -1,0 +1,107 @@
+"""Derivatives by what media are made of: the numbers of dispersive terms, components of tensors, values at points; and beside
+conditions inside of the mesh."""
+import numpy as np
+import pytest
+
+import dgarray as dg
+
+POINTS = [(0.5, 0.3), (-0.4, -0.2)]
+
+
+def bump(x):
+    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
+
+
+def light(x):
+    return 0 * x[0], 0 * x[0], bump(x)
+
+
+def seen(ds):
+    return ((ds.dg.record("mic").Ez - 0.1) ** 2).mean()
+
+
+def square(shape="triangle"):
+    return dg.rectangle((-1, -1), (1, 1), cells=3, shape=shape)
+
+
+def halves(mesh=None):
+    mesh = mesh or square()
+    cells = np.arange(mesh.cell_count)
+    return mesh.with_regions({"west": cells[:len(cells) // 2], "east": cells[len(cells) // 2:]})
+
+
+def of_light(eps, method=None, mesh=None, boundary=dg.absorbing, **options):
+    return dg.Simulation(mesh or halves(), dg.Maxwell(2, eps=eps, **options), method or dg.NodalDG(2), boundary, initial=light,
+                         until=0.3, dt=0.03, record={"mic": dg.Points(POINTS)}, backend="numpy")
+
+
+def passes(found):
+    """Whether a gradient passes the Taylor test."""
+    test = found.check()
+    return np.all(np.abs(test.order[1:4] - 2) < 0.02) and test.remainder[4] < 0.2 * test.difference[4]
+
+
+LORENTZ = dg.Lorentz(1.0, 5.0, 0.3)
+QUADS = halves(square("quadrilateral"))
+LAYERED = halves(dg.pml(square(), 0.4, 1))
+MEDIA = {
+    "Drude": (lambda: of_light(1.0 + dg.Drude(4.0, 0.5), boundary=dg.pec), ["eps.plasma", "eps.damping", "eps", "eps.factor"]),
+    "by region": (lambda: of_light({"west": 1.5 + dg.Debye(1.0, 0.2), "east": 1.0 + dg.Drude(4.0, 0.0)}, dg.TensorDG(2), QUADS),
+                  {"eps.strength": True, "eps.tau": "element", "eps.damping": True, "eps": "element", "initial": True}),
+    "modal": (lambda: of_light({"west": 1.5 + LORENTZ, "east": 1.0}, dg.ModalDG(2)),
+              ["eps.strength", "eps.resonance", "eps.damping", "eps"]),
+    "poles": (lambda: of_light(1.5 + dg.Poles([-1 + 3j, -2.0], [-0.5j, 1.0])),
+              ["eps.pole_real", "eps.pole_imag", "eps.residue_real", "eps.residue_imag", "eps.pole", "eps.residue"]),
+    "conductivity as a pole": (lambda: of_light(1.5 + dg.Poles(0.0, 1.0)), ["eps.pole", "eps.residue"]),
+    "several terms": (lambda: of_light(2 * (1.5 + LORENTZ + dg.Lorentz(0.5, 3.0, 0.3)), sigma=0.2),
+                      {"eps.strength_1": "region", "eps.strength_2": "element", "eps.factor_2": True, "sigma": "element"}),
+    "layer": (lambda: of_light(1.5 + dg.Lorentz(0.3, 3.0, 0.8), mesh=LAYERED, boundary=dg.pec, sigma=0.1),
+              {"eps.strength": "region", "eps.damping": True, "eps": "element", "sigma": True}),
+    "tensor": (lambda: dg.Simulation(
+        halves(), dg.Maxwell(2, "TE", eps=(2.0 + dg.Debye(1.0, 0.5), 3.0 + dg.Drude(3.0, 0.1), 1.0)), dg.NodalDG(2), dg.pec,
+        lambda x: (0 * x[0], 0 * x[0], bump(x)), until=0.3, record={"mic": dg.Points(POINTS)}, backend="numpy"),
+        {"eps_xx": True, "eps_yy": "element", "eps_xx.tau": True, "eps_yy.plasma": "element"})}
+
+
+def heard(ds):
+    return sum(((ds.dg.record("mic")[name] - 0.1) ** 2).sum() for name in ("Hz", "Ex", "Ey", "Ez") if f"mic_{name}" in ds)
+
+
+@pytest.mark.parametrize("name", [each if each in ("by region", "poles") else pytest.param(each, marks=pytest.mark.thorough)
+                                  for each in MEDIA])
+def test_dispersive_media_pass_the_taylor_test(name):
+    problem, wrt = MEDIA[name]
+    assert passes(problem().gradient(heard, wrt))
+
+
+@pytest.mark.parametrize("medium, name, value", [
+    (lambda s: {"west": 1.5 + dg.Lorentz(s, 5.0, 0.3), "east": 1.0}, "eps.strength", 1.0),
+    (lambda s: {"west": 1.5 + 2 * dg.Drude(s, 0.3), "east": 1 + dg.Drude(s, 0.1)}, "eps.plasma", 4.0),
+    (lambda s: 1.5 + dg.Debye(1.0, 0.4) + dg.Debye(1.0, s), "eps.tau_2", 0.2),
+    (lambda s: s + dg.Debye(1.0, 0.3), "eps", 2.0),
+    (lambda s: 2.0 + dg.Poles(-1 + 1j * s, -1j), "eps.pole_imag", 3.0)])
+def test_derivatives_by_numbers_of_media_are_finite_differences_of_runs_with_other_media(medium, name, value):
+    found = of_light(medium(value)).gradient(seen, {name: "number"})
+    assert found.value == pytest.approx(float(seen(of_light(medium(value)).run())), rel=1e-13)
+    h = 1e-3 * value
+    J = [float(seen(of_light(medium(value + k * h)).run())) for k in (2, 1, -1, -2)]
+    assert float(found[name]) == pytest.approx((8 * (J[1] - J[2]) - (J[0] - J[3])) / (12 * h), rel=1e-7)
+
+
+@pytest.mark.parametrize("eps, name, text", [
+    (1.5 + LORENTZ + dg.Lorentz(0.5, 3.0, 0.3), "eps.damping", "several terms with this number; give one of eps.damping_1, "),
+    (1.5 + LORENTZ, "eps.plasma", "'plasma' does not exist of eps; it has: factor_1, strength_1, resonance_1"),
+    (1.5, "eps.plasma", "numbers are those of")])
+def test_numbers_that_media_do_not_have(eps, name, text):
+    with pytest.raises(ValueError, match=text):
+        of_light(eps).gradient(seen, name)
+
+
+@pytest.mark.parametrize("medium, name, value, text", [
+    (1.5 + LORENTZ, "eps.resonance", -1.0, "eps.resonance between -1 and -1 is not allowed; it must be positive"),
+    (1.5 + LORENTZ, "eps.strength", -1.0, "not negative"), (1.5 + dg.Poles(-1.0, 1.0), "eps.pole", 0.5, "a pole is unstable"),
+    (1.5 + dg.Poles(-1.0, 1.0), "eps.residue", -1.0, "is not passive"), (1.5 + LORENTZ, "eps", -1.0, "it must be positive")])
+def test_numbers_that_are_not_allowed_are_refused_in_objectives(medium, name, value, text):
+    objective = dg.objective(of_light(medium), seen, name)
+    with pytest.raises(ValueError, match=text):
+        objective([value])
