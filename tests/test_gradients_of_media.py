@@ -105,3 +105,51 @@ def test_numbers_that_are_not_allowed_are_refused_in_objectives(medium, name, va
     objective = dg.objective(of_light(medium), seen, name)
     with pytest.raises(ValueError, match=text):
         objective([value])
+
+
+DESIGNS = {
+    "air to Lorentz": (1.0, 1.0 + dg.Lorentz(2.0, 5.0, 0.3), 1.0),
+    "air to Drude": (1.0, 2.0 + dg.Drude(5.0, 0.1), {"west": 1.0, "east": 3.0}),
+    "a term of both": (1.5 + dg.Debye(1.0, 0.2), 2.0 + dg.Drude(5.0, 0.1) + 0.5 * dg.Debye(1.0, 0.2),
+                       {"west": 1.7 + 0.7 * dg.Debye(1.0, 0.2), "east": 3.0 + dg.Drude(2.0, 0.3)}),
+    "another one": (1.5 + dg.Debye(1.0, 0.2), 1.5 + dg.Poles(-1 + 3j, -1j), {"west": 1.5 + LORENTZ, "east": 3.0})}
+
+
+@pytest.mark.parametrize("name", ["air to Drude", *(pytest.param(each, marks=pytest.mark.thorough) for each in DESIGNS
+                                                    if each != "air to Drude")])
+def test_dispersive_designs(name):
+    """Their ends are runs with the two media, and the gradient is exact there and between; steps are those of the media."""
+    *media, eps = DESIGNS[name]
+    elsewhere = eps["east"] if isinstance(eps, dict) else eps
+    design = dg.design(of_light(eps), seen, ({"eps": media[0]}, {"eps": media[1]}), where="west", radius=0.5, beta=2.0)
+    for rho, direction in ((0.0, 1.0), (1.0, -1.0), (0.4, 1.0)):
+        x = np.full(len(design.x0), rho)
+        value, gradient = design(x)
+        d = direction * np.random.default_rng(1).uniform(0.2, 1, len(x))
+        remainders = [abs(design(x + h * d)[0] - value - h * gradient @ d) for h in (1e-3, 5e-4)]
+        assert np.log2(remainders[0] / remainders[1]) == pytest.approx(2, abs=0.02)
+        if rho in (0, 1):
+            sim, made = of_light({"west": media[int(rho)], "east": elsewhere}), design.simulation(x)
+            assert value == pytest.approx(float(seen(sim.run())), rel=1e-12)
+            steps = [float(each.operator.largest_step(each.operator.zeros(), 0.0)) for each in (sim, made)]
+            assert steps[1] == pytest.approx(steps[0], rel=1e-12)
+
+
+AIR_TO_LORENTZ = {"eps": 1.0}, {"eps": 1.0 + LORENTZ}
+
+
+@pytest.mark.parametrize("eps, options, text", [
+    (1.0 + LORENTZ, {"where": "west"}, "eps of .* is dispersive everywhere, and the design is not"),
+    (1.0, {"between": ({"sigma": 0.0}, {"sigma": 1.0 + LORENTZ})}, "sigma of .* must not be dispersive"),
+    (1.0, {"between": ({"eps": 1.0}, {"eps": 1.0 + dg.Poles(-1.0, -1.0)})}, "is not passive"),
+    (1.0, {"where": ["west", "all"]}, "overlap")])
+def test_dispersive_designs_that_are_not_allowed(eps, options, text):
+    mesh = halves().with_regions({"all": np.arange(18)})
+    with pytest.raises(ValueError, match=text):
+        design = dg.design(of_light(eps, mesh=mesh), seen, **{"between": AIR_TO_LORENTZ} | options)
+        design(design.x0)
+
+
+def test_dispersive_designs_end_before_layers():
+    with pytest.raises(ValueError, match="goes on in the absorbing layer"):
+        dg.design(of_light(1.0, mesh=LAYERED, boundary=dg.pec), seen, AIR_TO_LORENTZ)

@@ -93,8 +93,8 @@ class Derivatives:
         self.media = MediumNumbers(sim, [name for name in self.wrt if of_medium(sim.law, name) and "." in name])
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name and name not in self.media.own])
         self.holders = {name: each for each in (self.media, self.numbers) for name in each.own}
-        self.names = self.media.own | self.numbers.own | {
-            name: own_names(sim.law)[name] for name in self.wrt if name != "initial" and name not in self.holders}
+        own = own_names(sim.law) | self.media.own | self.numbers.own
+        self.names = {name: own[name] for name in self.wrt if name != "initial"}
         for name, own in self.names.items():
             if self.wrt[name] is True:
                 value = (sim.law.dispersive[self.media.part[name]] if name in self.media.own else

@@ -85,6 +85,7 @@ class Maxwell(Law):
         parts = {part: name for name in axes for part in (
             self.tensors[name].names.values() if name in self.tensors else (name,))}
         self.parameters, self.dispersive = dispersive_apart(self.parameters, parts)
+        self.may_be_dispersive = tuple(parts)
         check_parameters(self)
         self.say_units(units)
 
