@@ -107,6 +107,59 @@ def test_numbers_that_are_not_allowed_are_refused_in_objectives(medium, name, va
         objective([value])
 
 
+M = [[2.0, 0.3, 0.0], [0.3, 3.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def in_plane(eps=1.0, mu=1.0, polarisation="TE", method=None, mesh=None, boundary=dg.absorbing):
+    return dg.Simulation(mesh or halves(), dg.Maxwell(2, polarisation, eps=eps, mu=mu), method or dg.NodalDG(2), boundary,
+                         light, until=0.2, record={"mic": dg.Points(POINTS)}, backend="numpy")
+
+
+def in_space(eps, method, shape):
+    mesh = dg.box((-1, -1, -1), (1, 1, 1), cells=1, shape=shape)
+    return dg.Simulation(mesh, dg.Maxwell(3, eps=eps), method, dg.absorbing, lambda x: (bump(x), *(0 * x[0],) * 5), until=0.2,
+                         record={"mic": dg.Points([(0.3, 0.2, 0.1)])}, backend="numpy")
+
+
+TENSORS = {
+    "full": (lambda: in_plane(M), {"eps_xx": "element", "eps_xy": "region", "eps_yy": True, "mu": "element"}),
+    "modal": (lambda: in_plane({"west": M, "east": 2.0}, method=dg.ModalDG(2)), ["eps_xx", "eps_xy", "eps_yy"]),
+    "a diagonal": (lambda: in_plane((2.0, 3.0, 1.0), method=dg.TensorDG(2), mesh=QUADS, boundary=dg.pec),
+                   {"eps_xx": "element", "eps_xy": "element", "initial": True}),
+    "mu": (lambda: in_plane(mu=M, polarisation="TM"), {"mu_xx": "element", "mu_xy": "number", "eps": "element"}),
+    "layer": (lambda: in_plane((2.0, 3.0, 1.0), mesh=LAYERED, boundary=dg.pec), {"eps_xx": "number", "eps_yy": "element"}),
+    "smooth": (lambda: in_plane((lambda x: 2 + 0.3 * np.sin(x[0]), 3.0, 1.0)), {"eps_xx": "element", "eps_yy": "number"}),
+    "tetrahedra": (lambda: in_space((2.0, 2.0, 2.0), dg.NodalDG(1), "tetra"), {"eps_xx": "element", "eps_yz": "element"}),
+    "hexahedra": (lambda: in_space([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 1.5]], dg.TensorDG(1), "hexahedron"),
+                  {"eps_xy": "element", "eps_zz": "number"})}
+
+
+@pytest.mark.parametrize("name", [each if each in ("full", "a diagonal") else pytest.param(each, marks=pytest.mark.thorough)
+                                  for each in TENSORS])
+def test_components_of_tensors_pass_the_taylor_test(name):
+    problem, wrt = TENSORS[name]
+    assert passes(problem().gradient(heard, wrt))
+
+
+def test_components_of_a_tensor_add_up_to_the_number_that_it_is():
+    whole, parts = in_plane(2.0).gradient(heard, "eps"), in_plane((2.0, 2.0, 2.0)).gradient(heard, ["eps_xx", "eps_yy"])
+    assert float(whole.eps) == pytest.approx(float(parts.eps_xx + parts.eps_yy), rel=1e-12)
+
+
+def test_components_off_the_diagonal_are_finite_differences():
+    def J(c):
+        return float(heard(in_plane([[2.0, c, 0], [c, 3.0, 0], [0, 0, 1]]).replace(dt=0.02).run()))
+    found = in_plane((2.0, 3.0, 1.0)).replace(dt=0.02).gradient(heard, {"eps_xy": "number"})
+    h = 1e-3
+    assert float(found.eps_xy) == pytest.approx((8 * (J(h) - J(-h)) - J(2 * h) + J(-2 * h)) / (12 * h), rel=1e-7)
+
+
+def test_tensors_of_objectives_stay_positive_definite():
+    objective = dg.objective(in_plane(M), heard, {"eps_xy": "number"})
+    with pytest.raises(ValueError, match="must be positive definite, but in the element 0 it has eps_xx = 2, eps_yy = 3"):
+        objective([2.5])
+
+
 DESIGNS = {
     "air to Lorentz": (1.0, 1.0 + dg.Lorentz(2.0, 5.0, 0.3), 1.0),
     "air to Drude": (1.0, 2.0 + dg.Drude(5.0, 0.1), {"west": 1.0, "east": 3.0}),

@@ -25,6 +25,7 @@ from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
+from .tensor_components import check_definite, with_components
 
 if TYPE_CHECKING:
     pass
@@ -89,6 +90,7 @@ class Derivatives:
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
+        sim = with_components(sim, [wrt] if isinstance(wrt, str) else wrt if isinstance(wrt, dict | list | tuple) else ())
         self.given, self.wrt = sim, checked(sim, wrt)
         self.media = MediumNumbers(sim, [name for name in self.wrt if of_medium(sim.law, name) and "." in name])
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name and name not in self.media.own])
@@ -114,6 +116,7 @@ class Derivatives:
         law.of_layers, law.dispersive = self.given.law, self.media.dispersive()
         law.added = tuple(self.names[name] for name in self.holders)
         law.parameters = law.parameters | {self.names[name]: each for name, each in values.items()}
+        check_definite(law, self.given.mesh)
         return self.given.replace(law=law, **self.numbers.changes())
 
     def gradient(self, more=None):
