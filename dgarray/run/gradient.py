@@ -112,7 +112,8 @@ class Derivatives:
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
         law, values = copy.copy(self.given.law), {name: base.plus(more[name]) if name in more else base
                                                   for name, base in self.base.items()}
-        self.media.check({name: each.values for name, each in values.items()})
+        for each in (self.media, self.numbers):
+            each.check_values({name: value.values for name, value in values.items()})
         law.of_layers, law.dispersive = self.given.law, self.media.dispersive()
         law.added = tuple(self.names[name] for name in self.holders)
         law.parameters = law.parameters | {self.names[name]: each for name, each in values.items()}

@@ -83,7 +83,7 @@ class MediumNumbers:
                 media[region] = replace(media[region], terms=tuple(terms))
         return {part: media if isinstance(self.law.dispersive[part], dict) else media[None] for part, media in found.items()}
 
-    def check(self, values):
+    def check_values(self, values):
         """Raise ValueError for numbers {name: (element,)} that a medium must not have."""
         for name in self.own:
             inside = np.concatenate([np.ravel(values[name][self.cells(region)]) for region in self.places[name]])
