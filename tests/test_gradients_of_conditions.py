@@ -58,6 +58,17 @@ def passes(found):
     return np.all(np.abs(test.order[1:4] - 2) < 0.02) and test.remainder[4] < 0.2 * test.difference[4]
 
 
+def through(ds):
+    record = ds.dg.record("f")
+    return (np.real(record.p * np.conj(record.vx)) * record.weight).sum()
+
+
+def around(ds):
+    record = ds.dg.record("f")
+    return sum((np.abs(record[name]) ** 2 * record.weight).sum() for name in ("p", "vx", "Ez", "Hy") if f"f_{name}" in ds)
+
+
+SCREEN, BOX = ({"f": dg.Fourier([0.5, 1.0], boundary=name)} for name in ("screen", "around"))
 WAVE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, gauss)
 PULSE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, dg.pulse((0.5, 3.0), -1.0))
 BEAM = dg.gaussian_beam(SOUND, (1.0, 0.0), 1.0, 0.5, 0.4, gauss, focus=(-0.8, 0.0))
@@ -81,10 +92,17 @@ PROBLEMS = {
     "scattered": (lambda: problem({"left": dg.scattered(dg.impedance(0.4), field)}), heard,
                   EVERY | {"left.amplitude": True, "left.Z": True}),
     "current": (lambda: problem(source=dg.current(SOUND, (0.1, 0.2), 2.0, 0.5, lambda t: np.exp(-((t - 0.1) / 0.1) ** 2))),
-                heard, ["source.moment", "source.width"])}
+                heard, ["source.moment", "source.width"]),
+    "transform at a sheet": (lambda: problem({"screen": SHEET}, record=SCREEN), through, EVERY | {"screen.resistance": True}),
+    "transform between media": (lambda: problem(record=SCREEN, law=dg.Acoustics(2, sound_speed={"west": 1.0, "east": 1.5})),
+                                through, {"sound_speed": "element", "density": True}),
+    "transform of light": (lambda: problem(record=SCREEN, law=dg.Maxwell(2, eps=2.0), initial=light), around,
+                           {"eps": "element", "mu": True}),
+    "transform where a field enters": (lambda: problem({"around": dg.total_field(field)}, dg.ModalDG(2), record=BOX), around,
+                                       EVERY | {"around.width": True})}
 
 
-@pytest.mark.parametrize("name", [each if each in ("sheet", "impedance", "pulse") else pytest.param(
+@pytest.mark.parametrize("name", [each if each in ("sheet", "impedance", "pulse", "transform at a sheet") else pytest.param(
     each, marks=pytest.mark.thorough) for each in PROBLEMS])
 def test_conditions_and_their_numbers_pass_the_taylor_test(name):
     make, misfit, wrt = PROBLEMS[name]
