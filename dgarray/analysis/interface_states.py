@@ -7,7 +7,6 @@ Adjerid, Devine, Flaherty & Krivodonova 2002.
 import numpy as np
 
 from ..methods.physics import numerical_flux
-from ..physics.boundary_checks import parameter_at
 from ..physics.declared import declared
 from ..physics.fluxes import upwind
 from ..physics.laws.law import cross, dot
@@ -43,21 +42,21 @@ def flux_states(operator, boundary, trace, read, read_beyond):
     condition = operator.problem.boundary.get(boundary)
     condition = condition if declared(condition).between else None
     flux = numerical_flux(declared(condition).flux or operator.problem.flux or upwind, law)
-    ml, mr = (record("m", *law.parameters)(*(parameter_at(mesh, rows, x, value) for value in law.parameters.values()))
-              for rows in (left, right))
+    ml, mr = (record("m", *law.parameters)(**operator.parameters_beside(law, rows, x)) for rows in (left, right))
     at = tuple(x)
     n = tuple(np.broadcast_to(c, x.shape[1:]) for c in normals)
     profiles = call(condition.profiles, dict(x=at), "profiles") if declared(condition).profiles else {}
     p = record("p", *profiles)(*profiles.values())
+    faces = np.arange(len(order))[:, None]
 
     def read_flux(state, t):
-        l, r = tuple(read(state)), tuple(np.take_along_axis(read_other(state), order[None], axis=2))
+        l, r = tuple(read(state)), tuple(read_other(state)[:, faces, order])
         mine = mr
         if condition is not None:
             given = dict(l=l, r=r, n=n, x=at, t=t, ml=ml, mr=mr, p=p, law=law)
             r, mine = components(call(condition.between, given, "condition")[0], len(l)), ml
         star = components(call(flux, dict(l=l, r=r, n=n, x=at, t=t, ml=ml, mr=mine), "numerical flux"), len(l))
-        return np.array(np.broadcast_arrays(*state_of_flux(law, l, star, n)))
+        return np.stack([c + np.zeros(x.shape[1:]) for c in state_of_flux(law, l, star, n)])
     return read_flux
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..physics.boundary_checks import parameter_at
 from .check import Check
 from .operation import Operation, listed
 from .step_operations import Fetched
@@ -143,6 +144,12 @@ class Operator:
     def parameters(self, part: Any) -> dict[str, Any]:
         """{name: values} of the law's parameters that vary in space, at the points of a `dgarray.spaces.parts.Part`."""
         return self.problem.parameters(part.x)
+
+    def parameters_beside(self, law: Law, rows: np.ndarray, x: np.ndarray) -> dict[str, Any]:
+        """{name: values (face, point)} of a law's parameters at points x (dim, face, point) of faces, rows (element, local face),
+        a hair inside of these elements."""
+        mesh = self.problem.mesh if self.problem.mesh.structured else self.problem.mesh.whole
+        return {name: parameter_at(mesh, rows, x, value) for name, value in law.parameters.items()}
 
     # The state.
 

@@ -1,6 +1,7 @@
 """The protocol of boundary conditions, incident fields and sources, and the base of those of the package."""
 from collections import namedtuple
-from dataclasses import MISSING, dataclass, fields
+from copy import copy
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,18 @@ class Formula(Keywords):
 
     if TYPE_CHECKING:
         def __getattr__(self, name: str) -> Any: ...          # what `keep` sets beside the fields
+
+    def with_number(self, name: str, value: Any) -> Any:
+        """This with another value of the field `name`, which may be traced, where the formula can be evaluated with one.
+
+        By default what the constructor makes of it; it raises ValueError where that looks at values."""
+        return replace(self, **{name: value})
+
+    def changed(self, **values: Any) -> Any:
+        """A copy with other values of fields and attributes, as of `keep`, and without the constructor's checks."""
+        found = copy(self)
+        found.keep(**values)
+        return found
 
     def keep(self, **values: Any) -> None:
         """Set fields to the values that stand for those given, and attributes that follow from them; for `__post_init__`."""

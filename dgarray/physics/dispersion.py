@@ -15,6 +15,7 @@ import numpy as np
 
 from ..support.keywords import keywords
 from .frequency_ranges import ROUNDING, gains, loss_frequencies, runs, said, zeros
+from .trace import parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,19 +23,64 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-@dataclass(frozen=True)
-class Relaxation:
-    """chi(s) = residue / (s + decay):  z' = -decay z + residue E,  P = z.  With decay = 0 the residue is a conductivity.
+class Written:
+    """How a term was written, of both kinds of terms; terms are equal whose numbers are.
 
     factor, unit   the term is `factor` times the term `unit`
     call           name and arguments of the public constructor of `unit`, for what prints
-    These three say how the term was written; terms are equal whose numbers are."""
+    of_law         {name, as of `numbers`: parameter of a law that has this number}"""
+
+    @property
+    def numbers(self):
+        """{name: value} of the numbers that the term was made from: "factor", and the arguments of the constructor of `unit`;
+        of poles the real and the imaginary parts."""
+        if self.call is None:
+            return {"factor": self.factor}
+        name, given = self.call
+        if name == "Poles":
+            parts = [part for value in map(complex, given) for part in (value.real, value.imag)]
+            return {"factor": self.factor} | (dict(zip(("pole", "residue"), parts[::2])) if complex(given[0]).imag == 0 else
+                                              dict(zip(("pole_real", "pole_imag", "residue_real", "residue_imag"), parts)))
+        return {"factor": self.factor} | dict(zip(parameters(FORMULAS[name]), given))
+
+    def at_parameters(self, m):
+        """The term with the numbers that the law's parameters m have, arrays or traced values; the same without `of_law`."""
+        if not self.of_law:
+            return self
+        return self.with_numbers({name: getattr(m, own) for name, own in self.of_law.items()})
+
+    def with_numbers(self, changes):
+        """The term with other numbers {name: value}, as of `numbers`."""
+        given, unit = self.numbers | changes, self.unit or self
+        factor = given.pop("factor")
+        if set(changes) != {"factor"}:
+            name = self.call[0] if self.call[0] != "Poles" else "pole" if "pole" in given else "pair"
+            unit = FORMULAS[name](**given)
+        return replace(unit, factor=1.0, unit=None).scaled(factor)
+
+    @property
+    def absent(self):
+        """Whether the factor is 0, as of a term that a law's parameters bring in."""
+        return self.factor == 0
+
+    @property
+    def typical(self):
+        """The term, or what it would be with a factor that is not 0."""
+        return self.unit if self.absent else self
+
+
+@dataclass(frozen=True)
+class Relaxation(Written):
+    """chi(s) = residue / (s + decay):  z' = -decay z + residue E,  P = z.  With decay = 0 the residue is a conductivity.
+
+    factor, unit, call, of_law: see `Written`"""
 
     residue: float
     decay: float
     factor: float = field(default=1.0, compare=False, repr=False)
     unit: Any = field(default=None, compare=False, repr=False)
     call: Any = field(default=None, compare=False, repr=False)
+    of_law: Any = field(default=None, compare=False, repr=False)
 
     states = 1
 
@@ -54,9 +100,16 @@ class Relaxation:
         """dP/dt of the states z and their rates dz."""
         return dz[0]
 
+    @property
+    def stores(self):
+        """Whether there is a formula of the energy that the states store."""
+        return self.residue > 0 or self.absent
+
     def energy(self, z):
-        """decay P^2 / (2 residue), the energy density that the states store; None where there is no such formula."""
-        return self.decay * z[0] * z[0] / (2 * self.residue) if self.residue > 0 else None
+        """decay P^2 / (2 residue), the energy density that the states store, of terms that have `stores`."""
+        # Where the residue is 0, so is z.
+        residue = self.residue if isinstance(self.residue, Real) else np.where(self.residue > 0, self.residue, 1.0)
+        return self.decay * z[0] * z[0] / (2 * residue)
 
     @property
     def fastest(self):
@@ -89,10 +142,10 @@ class Relaxation:
 
 
 @dataclass(frozen=True)
-class Resonance:
+class Resonance(Written):
     """chi(s) = (b0 + b1 s) / (s^2 + a1 s + a0):  z1' = z2,  z2' = -a0 z1 - a1 z2 + E,  P = b0 z1 + b1 z2.
 
-    With a0 = b1 = 0 it is Drude's term, with b1 = 0 Lorentz's.  factor, unit, call: see `Relaxation`."""
+    With a0 = b1 = 0 it is Drude's term, with b1 = 0 Lorentz's.  factor, unit, call, of_law: see `Written`."""
 
     b0: float
     b1: float
@@ -101,6 +154,7 @@ class Resonance:
     factor: float = field(default=1.0, compare=False, repr=False)
     unit: Any = field(default=None, compare=False, repr=False)
     call: Any = field(default=None, compare=False, repr=False)
+    of_law: Any = field(default=None, compare=False, repr=False)
 
     states = 2
 
@@ -120,9 +174,14 @@ class Resonance:
         """dP/dt of the states z and their rates dz."""
         return self.b0 * dz[0] + self.b1 * dz[1]
 
+    @property
+    def stores(self):
+        """Whether there is a formula of the energy that the states store."""
+        return self.b1 == 0 and (self.b0 > 0 or self.absent)
+
     def energy(self, z):
-        """b0 (z2^2 + a0 z1^2) / 2, the energy density that the states store; None where there is no such formula."""
-        return self.b0 * (z[1] * z[1] + self.a0 * z[0] * z[0]) / 2 if self.b1 == 0 and self.b0 > 0 else None
+        """b0 (z2^2 + a0 z1^2) / 2, the energy density that the states store, of terms that have `stores`."""
+        return self.b0 * (z[1] * z[1] + self.a0 * z[0] * z[0]) / 2
 
     @property
     def fastest(self):
@@ -264,6 +323,23 @@ class Dispersion:
                              "too large a residue")
 
 
+def pair(pole_real, pole_imag, residue_real, residue_imag):
+    """The term r / (s - p) + conj(r) / (s - conj(p))."""
+    return Resonance(-2 * (residue_real * pole_real + residue_imag * pole_imag), 2 * residue_real,
+                     pole_real * pole_real + pole_imag * pole_imag, -2 * pole_real)
+
+
+# {constructor: its term from its numbers, which may be arrays or traced values}; of poles that of a real one and of a pair.
+FORMULAS: dict[str, Any] = {
+    "Debye": lambda strength, tau: Relaxation(strength / tau, 1 / tau),
+    "Drude": lambda plasma, damping: Resonance(plasma**2, 0.0, 0.0, damping),
+    "Lorentz": lambda strength, resonance, damping: Resonance(strength * resonance**2, 0.0, resonance**2, damping),
+    "pole": lambda pole, residue: Relaxation(residue, -pole),
+    "pair": pair}
+NUMBERS = ("factor", "strength", "tau", "plasma", "damping", "resonance", "pole", "residue", "pole_real", "pole_imag",
+           "residue_real", "residue_imag")          # of all terms
+
+
 def real(value, name, positive=False, negative=True):
     """A number as a float. Raises ValueError unless it is real, finite and within the bounds."""
     if not isinstance(value, Real) or not np.isfinite(value) or (positive and value <= 0) or (not negative and value < 0):
@@ -279,6 +355,11 @@ def strength_of(value, name):
     return real(value, name, positive=True)
 
 
+def written(name, *numbers):
+    """The medium of one term, by the name of its constructor."""
+    return Dispersion(0.0, (replace(FORMULAS[name](*numbers), call=(name, numbers)),))
+
+
 @keywords
 def Debye(strength: float, tau: float) -> Dispersion:
     """Debye's relaxation of polar media such as water: strength / (1 + i omega tau).
@@ -288,7 +369,7 @@ def Debye(strength: float, tau: float) -> Dispersion:
     A medium is `high + Debye(strength, tau)`.  Raises ValueError for other numbers.
     Taflove & Hagness 2005, section 9.2."""
     strength, tau = strength_of(strength, "strength"), real(tau, "tau", positive=True)
-    return Dispersion(0.0, (Relaxation(strength / tau, 1 / tau, call=("Debye", (strength, tau))),))
+    return written("Debye", strength, tau)
 
 
 @keywords
@@ -300,7 +381,7 @@ def Drude(plasma: float, damping: float) -> Dispersion:
     A medium is `high + Drude(plasma, damping)`.  Raises ValueError for other numbers.
     Taflove & Hagness 2005, section 9.2."""
     plasma, damping = strength_of(plasma, "plasma"), real(damping, "damping", negative=False)
-    return Dispersion(0.0, (Resonance(plasma**2, 0.0, 0.0, damping, call=("Drude", (plasma, damping))),))
+    return written("Drude", plasma, damping)
 
 
 @keywords
@@ -313,9 +394,7 @@ def Lorentz(strength: float, resonance: float, damping: float) -> Dispersion:
     A medium is `high + Lorentz(strength, resonance, damping)`.  Raises ValueError for other numbers.
     Taflove & Hagness 2005, section 9.2."""
     strength, resonance = strength_of(strength, "strength"), real(resonance, "resonance", positive=True)
-    damping, square = real(damping, "damping", negative=False), resonance**2
-    return Dispersion(0.0, (Resonance(strength * square, 0.0, square, damping,
-                                      call=("Lorentz", (strength, resonance, damping))),))
+    return written("Lorentz", strength, resonance, real(damping, "damping", negative=False))
 
 
 @keywords
@@ -344,8 +423,8 @@ def Poles(poles: complex | Sequence[complex], residues: complex | Sequence[compl
         if p.imag != 0 and p.conjugate() in poles:
             raise ValueError(f"the pole {p!r} and its conjugate are both given; give one, which stands for both")
         call = ("Poles", (shown(p), shown(r)))
-        terms.append(Relaxation(r.real, -p.real, call=call) if p.imag == 0 else
-                     Resonance(-2 * (r * p.conjugate()).real, 2 * r.real, abs(p)**2, -2 * p.real, call=call))
+        term = FORMULAS["pole"](p.real, r.real) if p.imag == 0 else pair(p.real, p.imag, r.real, r.imag)
+        terms.append(replace(term, call=call))
     return Dispersion(0.0, tuple(terms))
 
 

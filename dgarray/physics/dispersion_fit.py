@@ -226,7 +226,7 @@ def with_energy(medium):
     for term, residue in zip(real, left):
         if abs(residue) > least:
             pairs += Poles(-term.decay, residue)
-    return pairs if all(term.energy((1.0,) * term.states) is not None for term in pairs.terms) else medium
+    return pairs if all(term.stores for term in pairs.terms) else medium
 
 
 def bounded_least_squares(A, b, G, h):

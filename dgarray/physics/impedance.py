@@ -55,6 +55,11 @@ class impedance(Formula):
                 "an infinite one is dgarray.wall of acoustics, dgarray.pmc of Maxwell" if infinite else
                 "give a number from 0, or a function of x"))
 
+        self.keep(Z=Z if callable(Z) else float(Z))
+
+    def with_number(self, name: str, value: Any) -> impedance:
+        return self.changed(**{name: value})
+
     def check(self, mesh: Any, faces: Any, law: Any) -> None:
         """Raise ValueError where an impedance that is a function of x is below 0 or infinite."""
         if callable(self.Z):
@@ -67,7 +72,7 @@ class impedance(Formula):
 
     def at(self, x: Components) -> Any:
         """The impedance at x."""
-        return components(call(self.Z, dict(x=x), "impedance"), 1, "the impedance")[0] if callable(self.Z) else float(self.Z)
+        return components(call(self.Z, dict(x=x), "impedance"), 1, "the impedance")[0] if callable(self.Z) else self.Z
 
     def __call__(self, q: Components, n: Components, x: Components, m: Any, law: Any) -> tuple:
         linear(law, "impedance")

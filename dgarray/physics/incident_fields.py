@@ -87,6 +87,11 @@ class gaussian_beam(Field):
         return (f"gaussian_beam({self.law!r}, {self.direction}, {self.amplitude}, shape={shown(self.shape)}, waist={waist}, "
                 f"wavelength={wavelength}, focus={self.focus}{more})")
 
+    def with_number(self, name: str, value: Any) -> gaussian_beam:
+        if name != "amplitude":
+            return super().with_number(name, value)
+        return self.changed(amplitude=value, waves=[(value * (w / self.amplitude), wave) for w, wave in self.waves])
+
     def plane_waves(self) -> list[tuple[float, plane_wave]]:
         """The plane waves of which the beam is the sum, each with its weight."""
         law, number = self.law, 2 * np.pi / self.wavelength
@@ -176,6 +181,9 @@ class dipole(Field):
         self.keep(first=first, second=derivative_of(first), eps=eps,
                   speed=(eps * mu) ** -0.5 if law.fields else numbers["c"])
 
+    def with_number(self, name: str, value: Any) -> dipole:
+        return self.changed(moment=value) if name == "moment" else super().with_number(name, value)
+
     def __call__(self, x: Components, t: Any) -> tuple:
         R = tuple(a - b for a, b in zip(x, self.position))
         r = np.sqrt(dot(R, R))
@@ -235,6 +243,13 @@ class current(Formula):
         strength = law.state(tuple(-p for p in given), (0.0, 0.0, 0.0)) if law.fields else (given, *(0.0,) * law.dim)
         self.keep(position=place, moment=given, width=float(self.width), course=derivative_of(self.pulse), strength=strength,
                   scale=float(np.sqrt(np.pi) * self.width) ** -law.dim)
+
+    def with_number(self, name: str, value: Any) -> current:
+        if name == "width":
+            return self.changed(width=value, scale=self.scale * (self.width / value) ** self.law.dim)
+        if name == "moment":
+            return self.changed(moment=value, strength=(value, *(0.0,) * self.law.dim))
+        return super().with_number(name, value)
 
     def __repr__(self):
         width = repr(self.width).removesuffix(".0")

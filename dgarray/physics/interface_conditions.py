@@ -97,6 +97,11 @@ class resistive_sheet(Formula):
             raise ValueError(f"resistive_sheet({R!r}) is not allowed; give a positive number, or a function of x; a "
                              "sheet without resistance is a conductor: dgarray.pec on both sides of mesh.cut(name)")
 
+        self.keep(resistance=R if callable(R) else float(R))
+
+    def with_number(self, name: str, value: Any) -> resistive_sheet:
+        return self.changed(**{name: value})
+
     def check(self, mesh: Any, left: Any, right: Any, law: Law) -> None:
         x = face_places(mesh, left, 0)
         found = values(lambda x: self.at(x), x, "the resistance of a sheet", ("R",))
@@ -108,7 +113,7 @@ class resistive_sheet(Formula):
     def at(self, x: Components) -> Any:
         """The resistance at x."""
         if not callable(self.resistance):
-            return float(self.resistance)
+            return self.resistance
         return components(call(self.resistance, dict(x=x), "resistance"), 1, "the resistance of a sheet")[0]
 
     def between(self, l: Components, r: Components, n: Components, x: Components, ml: Any, mr: Any,

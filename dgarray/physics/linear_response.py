@@ -13,21 +13,22 @@ how fast it changes at most, and at_end(): a term for the last stage, where only
 
 Taflove & Hagness 2005, chapter 9.
 """
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from .auxiliary_variables import Internal
 from .capacity import diagonal
-from .dispersion import Relaxation, Resonance
+from .dispersion import Relaxation
 
 
-def polarisation(term, high):
+def polarisation(term, high, name=None):
     """The term chi(s) / high of a dispersive permittivity or permeability high + sum of chi, see `dgarray.physics.dispersion`.
 
-    Its states have the size of the field, in SI units too."""
+    Its states have the size of the field, in SI units too.  name: of the law's parameter that is `high`, where it varies"""
     if isinstance(term, Relaxation):
-        return Relaxing(term, high)
-    return Resonating(term, high, max(term.fastest, abs(term.b0 / high) ** 0.5))
+        return Relaxing(term, high, name)
+    typical = term.typical
+    return Resonating(term, high, name, max(typical.fastest, abs(typical.b0 / high) ** 0.5))
 
 
 class Term:
@@ -42,13 +43,31 @@ class Term:
     def at_end(self):
         return self
 
+    def at_parameters(self, m):
+        """The term with the numbers that the law's parameters m have."""
+        return self
+
 
 @dataclass(frozen=True)
-class Relaxing(Term):
+class Polarising(Term):
+    """Base of the terms of dispersive media.
+
+    term   a `Relaxation` or a `Resonance`;  high: the value at infinite frequency;  name: of the law's
+    parameter that has it, None: it is `high`"""
+
+    term: Any
+    high: float
+    name: Any
+
+    def at_parameters(self, m):
+        high = self.high if self.name is None else getattr(m, self.name)
+        return replace(self, term=self.term.at_parameters(m), high=high)
+
+
+@dataclass(frozen=True)
+class Relaxing(Polarising):
     """residue / (s + decay) / high:  dz/dt = -decay z + residue / high y,  P = high z."""
 
-    term: Relaxation
-    high: float
     states: int = 1
 
     def rate(self, z, y, x, m):
@@ -61,19 +80,21 @@ class Relaxing(Term):
     def fastest(self):
         return self.term.fastest
 
+    @property
+    def loss(self):
+        return self.term.residue / self.high
+
     def at_end(self):
-        loss = self.term.residue / self.high
-        return Loss(lambda x, m: loss, loss) if self.term.decay == 0 else self
+        conducts = self.term.decay == 0 and "pole" not in (self.term.of_law or ())
+        return Loss(lambda x, m: self.at_parameters(m).loss, self.loss) if conducts else self
 
 
 @dataclass(frozen=True)
-class Resonating(Term):
+class Resonating(Polarising):
     """(b0 + b1 s) / (s^2 + a1 s + a0) / high, in units of the frequency `unit`:
 
     dz1/dt = unit z2,  dz2/dt = unit y - a0 / unit z1 - a1 z2,  P = b0 / unit^2 z1 + b1 / unit z2."""
 
-    term: Resonance
-    high: float
     unit: float
     states: int = 2
 
@@ -91,35 +112,31 @@ class Resonating(Term):
         return self.unit
 
     def at_end(self):
-        return Current(self.term.b0, self.term.a1, self.high) if self.term.a0 == 0 == self.term.b1 else self
+        typical = self.term.typical
+        conducts = typical.a0 == 0 == typical.b1
+        return Current(self.term, self.high, self.name, (typical.b0 / self.high) ** 0.5) if conducts else self
 
 
 @dataclass(frozen=True)
-class Current(Term):
-    """The rate of Drude's term plasma^2 / (s^2 + damping s), strength = plasma^2, over high: plasma_h z with
-    dz/dt = -damping z + plasma_h y,  plasma_h^2 = strength / high."""
+class Current(Polarising):
+    """The rate of Drude's term plasma^2 / (s^2 + damping s), over high: plasma^2 / (high unit) z with
+    dz/dt = -damping z + unit y,  unit = plasma / sqrt(high)."""
 
-    strength: float
-    damping: float
-    high: float
+    unit: float
     states: int = 1
 
-    @property
-    def plasma(self):
-        return (self.strength / self.high) ** 0.5
-
     def rate(self, z, y, x, m):
-        return (self.plasma * y - self.damping * z[0],)
+        return (self.unit * y - self.term.a1 * z[0],)
 
     def change(self, z, dz, y, x, m):
-        return self.plasma * z[0]
+        return self.term.b0 / (self.unit * self.high) * z[0]
 
     def energy(self, z):
-        return self.high * z[0] * z[0] / 2
+        return self.term.b0 / (2 * self.unit * self.unit) * z[0] * z[0]
 
     @property
     def fastest(self):
-        return max(self.damping, self.plasma)
+        return max(self.term.a1, self.unit)
 
 
 @dataclass(frozen=True)
@@ -187,16 +204,16 @@ class Walk:
     def through(self, stages, y, to_end=False):
         """(y after the stages, with to_end after the last one too; d(y - q)/dt)"""
         total = 0.0
-        for stage in stages:
-            change, values = 0.0, []
-            for term in stage:
+        for number, stage in enumerate(stages):
+            change, values, terms = 0.0, [], [term.at_parameters(self.m) for term in stage]
+            for term in terms:
                 z = self.w[self.at:self.at + term.states]
                 dz, self.at = term.rate(z, y, self.x, self.m), self.at + term.states
                 self.rates += dz
                 change = change + term.change(z, dz, y, self.x, self.m)
                 values.append((term, z))
             total = total + change
-            if stage is not stages[-1] or to_end:
+            if number < len(stages) - 1 or to_end:
                 y = y + sum(term.value(z) for term, z in values)
         return y, total
 
@@ -242,15 +259,15 @@ def internal_of(law, chains, energy=None, replaces_source=False, parameters=None
 
 
 def stored_energy(chains):
-    """The function (w) -> energy density of the polarisations in these `Chain`s, where all terms have one; else None."""
+    """The function (w, m) -> energy density of the polarisations in these `Chain`s, where all terms have one; else None."""
     terms = [term for chain in chains for v in chain.variables if v is not None for stage in chain.shortened.stages
              for term in stage if term.states]
-    if not terms or any(term.energy((1.0,) * term.states) is None for term in terms):
+    if not terms or not all(term.term.stores for term in terms):
         return None
 
-    def energy(w):
+    def energy(w, m):
         total, at = 0.0, 0
         for term in terms:
-            total, at = total + term.energy(w[at:at + term.states]), at + term.states
+            total, at = total + term.at_parameters(m).energy(w[at:at + term.states]), at + term.states
         return total
     return energy

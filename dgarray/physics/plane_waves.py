@@ -88,6 +88,11 @@ class plane_wave(Field):
         amplitude = tuple(strength.tolist()) if strength.ndim else strength.item()
         self.keep(direction=k, amplitude=amplitude, state=state, speed=speed)
 
+    def with_number(self, name: str, value: Any) -> plane_wave:
+        if name != "amplitude":
+            return super().with_number(name, value)
+        return self.changed(amplitude=value, state=tuple(value * (c / self.amplitude) for c in self.state))
+
     @property
     def plane(self) -> str:
         """The direction and amplitude as text that does not depend on how they were typed, nor on the shape."""

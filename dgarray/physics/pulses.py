@@ -46,6 +46,9 @@ class pulse(Formula):
         self.keep(band=(low, high), start=float(start), width=width, middle=middle, rate=rate,
                   end=middle + HALF_LENGTH * width)
 
+    def with_number(self, name: str, value: Any) -> pulse:
+        return self.changed(start=value, middle=value + (self.middle - self.start), end=value + (self.end - self.start))
+
     def __repr__(self):
         low, high, start = (repr(number).removesuffix(".0") for number in (*self.band, self.start))
         return f"pulse(({low}, {high})" + f", start={start}" * bool(self.start) + ")"

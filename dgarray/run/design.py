@@ -9,13 +9,14 @@ import xarray as xr
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from ..physics.laws.law import check_bounds
 from ..support.wording import choose
-from .gradient import own_names
+from .design_media import between_media, check_media
 from .objective import objective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+ROUNDING = 1e-12          # by which densities may miss 0 and 1
 
 
 class design:          # noqa: N801  users call it like a function
@@ -36,7 +37,8 @@ class design:          # noqa: N801  users call it like a function
 
     sim      the simulation, or several in a list, on one mesh
     misfit, until, every   as of `Simulation.gradient`; of several simulations one misfit or one for each, which add up
-    between  (m_0, m_1), the two media: {what the law's constructor calls a parameter: number}, both with the same names
+    between  (m_0, m_1), the two media: {what the law's constructor calls a parameter: number}, both with the same names; eps
+             and mu of Maxwell may be dispersive, too: at every frequency they are linear in rho, as the factors of their terms
     where    a region of the mesh, or several in a list; None: all elements.  Elsewhere media are those of the simulation
     radius   of the cone; 0: no filter
     beta     sharpness of the projection; 0: none, rho = y
@@ -58,22 +60,16 @@ class design:          # noqa: N801  users call it like a function
                 raise ValueError(f"{name}={value!r} is not allowed; it must be a number from 0" + " to 1" * (name == "eta"))
         mesh = sims[0].mesh
         self.beta, self.eta = beta, eta
-        self._change = {name: (between[0][name], between[1][name] - between[0][name]) for name in between[0]}
-        self._parts = [objective(each, own, dict.fromkeys(self._change, "element"), until, every)
-                       for each, own in zip(sims, misfits)]
-        for each in sims:
-            for name in self._change:
-                own = own_names(each.law)[name]
-                check_bounds(each.law, own, [medium[name] for medium in between], f"between: {name} of {between!r}")
-                if callable(each.law.parameters[own]):
-                    raise ValueError(f"{name} is a function of x in {each.law!r}; give the simulation a number, or one "
-                                     "for each region")
         self._inside = elements_of(mesh, where)
+        with_both = [between_media(each, between, where, self._inside) for each in sims]
+        self._change = with_both[0][1]
+        self._parts = [objective(each, own, dict.fromkeys(change, "element"), until, every)
+                       for (each, change), own in zip(with_both, misfits)]
         for part in self._parts:
             part.only(self._inside)
         self._volumes = mesh.measures[self._inside]
         self._filter = cone_filter(mesh.centroids[self._inside], self._volumes, radius)
-        first, (low, change) = next(iter(self._change.items()))
+        first, (low, change) = next((name, both) for name, both in self._change.items() if both[1])
         given = self._parts[0].named(self._parts[0].x0)[first].values[self._inside]
         self.x0 = unprojected(np.clip((given - low) / change, 0, 1), beta, eta)
         self.bounds = [(0.0, 1.0)] * len(self._inside)
@@ -116,7 +112,8 @@ class design:          # noqa: N801  users call it like a function
     def _values(self, x):
         """The parameters in all elements, flat, for each simulation."""
         rho, _ = projection(self._filtered(x), self.beta, self.eta)
-        found = []
+        ends, found = np.clip(rho, 0, 1), []
+        rho = np.where(np.abs(rho - ends) < ROUNDING, ends, rho)          # what is 0 or more must not be -1e-16
         for part in self._parts:
             values = part.x0.reshape(len(self._change), -1).copy()
             values[:, self._inside] = [low + rho * change for low, change in self._change.values()]
@@ -186,16 +183,3 @@ def check_lists(sims, misfits):
                          "and one misfit or one for each")
     if not all(np.array_equal(each.mesh.centroids, sims[0].mesh.centroids) for each in sims):
         raise ValueError("the simulations are on several meshes; make them on one")
-
-
-def check_media(between):
-    """Raise ValueError unless these are two media with numbers by the same names that differ."""
-    good = isinstance(between, list | tuple) and len(between) == 2 and all(isinstance(each, dict) and each for each in between)
-    if not good or between[0].keys() != between[1].keys():
-        raise ValueError(f"between={between!r} is not allowed; give two media with the same names, "
-                         "({'sound_speed': 1.0}, {'sound_speed': 0.5})")
-    for name in between[0]:
-        low, high = between[0][name], between[1][name]
-        numbers = all(isinstance(each, Real) and not isinstance(each, bool) and np.isfinite(each) for each in (low, high))
-        if not numbers or low == high:
-            raise ValueError(f"between: {name} from {low!r} to {high!r} is not allowed; give two numbers that differ")

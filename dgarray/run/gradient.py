@@ -14,10 +14,12 @@ from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..mesh.cell_nodes import moved_mesh, nodes_of
 from ..methods.dg.method import DG
+from ..physics.dispersion import Dispersion
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
 from ..support.wording import choose
 from .kept_states import KeptStates
+from .medium_numbers import MediumNumbers, of_medium
 from .memory import check as check_memory
 from .moved_points import MovedPoints, direction_of_points, refuse, still_faces
 from .named_numbers import NamedNumbers
@@ -25,6 +27,7 @@ from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
+from .tensor_components import check_definite, with_components
 
 if TYPE_CHECKING:
     pass
@@ -90,15 +93,20 @@ class Derivatives:
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
+        sim = with_components(sim, [wrt] if isinstance(wrt, str) else wrt if isinstance(wrt, dict | list | tuple) else ())
         self.given, self.wrt = sim, checked(sim, wrt)
-        self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name])
-        self.names = self.numbers.own | {name: own_names(sim.law)[name] for name in self.wrt
-                                         if name not in RUN and name not in self.numbers.own}
+        self.media = MediumNumbers(sim, [name for name in self.wrt if of_medium(sim.law, name) and "." in name])
+        self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name and name not in self.media.own])
+        self.holders = {name: each for each in (self.media, self.numbers) for name in each.own}
+        own = own_names(sim.law) | self.media.own | self.numbers.own
+        self.names = {name: own[name] for name in self.wrt if name not in RUN}
         for name, own in self.names.items():
             if self.wrt[name] is True:
-                value = sim.law.parameters.get(own)
-                self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
-        bases = {name: self.numbers.base(name) if name in self.numbers.own else base_of(sim, own)
+                value = (sim.law.dispersive[self.media.part[name]] if name in self.media.own else
+                         sim.law.parameters.get(own))
+                self.wrt[name] = ("region" if isinstance(value, dict) else
+                                  "element" if callable(value) and not isinstance(value, Dispersion) else "number")
+        bases = {name: self.holders[name].base(name) if name in self.holders else base_of(sim, own)
                  for name, own in self.names.items()}
         space, known = sim.method.space(sim.problem), {}
         self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
@@ -112,9 +120,13 @@ class Derivatives:
             mesh, known = {"mesh": moved}, {}
             space = self.given.method.space(replace(self.given.problem, mesh=moved))
             base = {name: ByElement(space, each.values, each.beside, known) for name, each in base.items()}
-        law.of_layers, law.added = self.given.law, tuple(self.numbers.own.values())
-        law.parameters = law.parameters | {self.names[name]: each.plus(more[name]) if name in more else each
-                                           for name, each in base.items()}
+        values = {name: each.plus(more[name]) if name in more else each for name, each in base.items()}
+        for each in (self.media, self.numbers):
+            each.check_values({name: value.values for name, value in values.items()})
+        law.of_layers, law.dispersive = self.given.law, self.media.dispersive()
+        law.added = tuple(self.names[name] for name in self.holders)
+        law.parameters = law.parameters | {self.names[name]: each for name, each in values.items()}
+        check_definite(law, self.given.mesh)
         return self.given.replace(law=law, **self.numbers.changes(), **mesh)
 
     def gradient(self, more=None):
@@ -208,7 +220,7 @@ class Derivatives:
         if self.wrt[name] == "number":
             return xr.DataArray(values.sum(), attrs=attrs, name=name)
         if self.wrt[name] == "region":
-            regions = regions_of(self.given, self.names[name])
+            regions = self.regions(name)
             return xr.DataArray([values[mesh.regions[region]].sum() for region in regions], {"region": list(regions)}, "region",
                                 name, attrs)
         places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
@@ -222,6 +234,10 @@ class Derivatives:
         axes = list("xyz"[:mesh.dim])
         coords = {axis: (dims[:-1], positions[..., k]) for k, axis in enumerate(axes)} | {"axis": axes}
         return xr.DataArray(values, coords, dims, "points", {"long_name": "derivative by the points of the mesh"})
+
+    def regions(self, name):
+        """The regions of a parameter that is given by region, else those of the mesh."""
+        return self.media.regions(name) if name in self.media.own else regions_of(self.given, self.names[name])
 
     def of_initial(self, found, sets):
         """The derivatives by the initial values at the nodes."""
@@ -252,8 +268,9 @@ class Derivatives:
             else:
                 base, own = self.base[name].values, self.names[name]
                 direction = size_of(base) * random.uniform(-1, 1, found.shape)
-                if own in self.given.law.not_negative and (base <= 0).any():
-                    direction = np.abs(direction)          # into what is allowed
+                sign = (dict.fromkeys(self.given.law.not_negative, 1) | self.media.signs).get(own, 0)
+                if sign and (sign * base <= 0).any():
+                    direction = sign * np.abs(direction)          # into what is allowed
             slope += float(np.sum(found.values * direction))
             directions[name] = self.spread(name, direction)
         lengths = step / 2.0 ** np.arange(5)
@@ -282,7 +299,7 @@ class Derivatives:
             return values
         if self.wrt[name] == "region":
             found = np.zeros(self.given.mesh.cell_count)
-            for region, value in zip(regions_of(self.given, self.names[name]), values):
+            for region, value in zip(self.regions(name), values):
                 found[self.given.mesh.regions[region]] += value
             return found
         return np.broadcast_to(values, self.given.mesh.cell_count)
@@ -326,18 +343,17 @@ def checked(sim, wrt):
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = (*RUN, *own_names(sim.law))
     for name, kind in wrt.items():
-        if "." in str(name):          # a number of a source or condition, see `NamedNumbers`
-            kinds = ("number",)
+        if "." in str(name):          # a number of a medium, see `MediumNumbers`, or of a source or condition, `NamedNumbers`
+            kinds = KINDS if of_medium(sim.law, name) else ("number",)
         else:
-            choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", ("'source.NUMBER'", "'BOUNDARY.NUMBER'"))
+            holders = *(argument(sim.law, each) for each in sim.law.dispersive), "source", "BOUNDARY"
+            choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", tuple(f"'{each}.NUMBER'" for each in holders))
             kinds = () if name in RUN else KINDS
         if kind is not True and kind not in kinds:
             raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
         own = own_names(sim.law).get(name)
         if name == "points":
             refuse(sim)
-        if own in sim.law.dispersive:
-            raise ValueError(f"wrt={name!r} is not allowed: it is dispersive here, and has no derivatives yet")
         if kind == "region" and not regions_of(sim, own):
             raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed: {sim.mesh!r} has no regions; take 'number' or "
                              "'element', or mesh.with_regions(...)")

@@ -12,7 +12,7 @@ from numbers import Real
 import numpy as np
 
 from ..methods.problem import by_name
-from ..physics.declared import Declared, declared
+from ..physics.declared import Declared, Formula, declared
 from ..physics.trace import arguments, call, parameters
 from ..support.wording import choose
 
@@ -50,16 +50,20 @@ class NamedNumbers:
     def check(self, name, holder, path):
         """The value of a number. Raises ValueError where arrays cannot take its place."""
         value = value_at(holder, path)
-        what = declared(holder)
-        if what.between or what.in_problem:
-            raise ValueError(f"wrt={name!r} is not allowed: no derivatives by the numbers of {holder!r}; give a plain "
-                             "function")
+        if declared(holder).in_problem:
+            raise ValueError(f"wrt={name!r} is not allowed: no derivatives by the numbers of {holder!r}")
         try:
             with_number(holder, path, np.array([value, value]))
         except (TypeError, ValueError) as error:
             raise ValueError(f"wrt={name!r} is not allowed: {holder!r} looks at its value when it is made ({error}); give a "
                              "plain function with an argument of this name") from None
         return value
+
+    def check_values(self, values):
+        """Raise ValueError for numbers {name: (element,)} that a source or condition must not have."""
+        for name, (holder, path) in self.paths.items():
+            own = self.sim.options["source"] if holder is None else by_name(self.sim.options["boundary"])[holder]
+            with_number(own, path, float(values[name][0]), built=True)
 
     def base(self, name):
         """(Numbers of the elements, what is added to them), as of a parameter of the law."""
@@ -111,29 +115,63 @@ def value_at(holder, path):
     return float(holder)
 
 
-def with_number(holder, path, value):
-    """A function or dataclass with another value of the number at a path."""
+def with_number(holder, path, value, built=False):
+    """A function or dataclass with another value of the number at a path; built: as its constructor makes it, which checks."""
     name, *rest = path
     if not is_dataclass(holder):
         return partial(holder, **{name: value})
-    return replace(holder, **{name: with_number(getattr(holder, name), rest, value) if rest else value})
+    inner = with_number(getattr(holder, name), rest, value, built) if rest else value
+    if built or rest or not isinstance(holder, Formula):
+        return replace(holder, **{name: inner})
+    return holder.with_number(name, value)
 
 
 def from_parameters(function, paths):
-    """A source or condition whose numbers are the law's parameters, {path: name of the parameter}."""
-    taken = {path[0] for path in paths if not is_dataclass(function)}
+    """A source or condition whose numbers are the law's parameters, {path: name of the parameter}.
+
+    At faces inside of the mesh, where both sides have these parameters, they are those of the left side."""
+    between = declared(function).between
+
+    def own(m):
+        found = function
+        for path, name in sorted(paths.items(), key=lambda each: -len(each[0])):          # constructors before the numbers
+            found = with_number(found, path, getattr(m, name))
+        return found
+    if between:
+        made = asking(between, (), "ml", lambda given: call(own(given["ml"]).between, given))
+    else:
+        taken = {path[0] for path in paths if not is_dataclass(function)}
+        made = asking(function, taken, "m", lambda given: call(own(given["m"]), given))
+    if isinstance(function, Formula):
+        return like(function, made)
+    made.__name__ = getattr(function, "__name__", type(function).__name__)
+    for name in Declared._fields:
+        if getattr(function, name, None) is not None:
+            setattr(made, name, getattr(function, name))
+    return made
+
+
+def like(function, made):
+    """A copy of a source or condition of the package, with a function in place of its formula."""
+    def formula(self, **given):
+        return made(**given)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    formula.__signature__ = inspect.Signature([own, *made.__signature__.parameters.values()])
+    between = declared(function).between
+    kind = type(type(function).__name__, (type(function),), {} if between else {"__call__": formula})
+    found = object.__new__(kind)
+    found.keep(**vars(function), **{"between": made} if between else {})
+    return found
+
+
+def asking(function, taken, parameter, value):
+    """A function that asks for what another one does, but for the arguments `taken`, and for the law's parameters by the name
+    `parameter`; value: of {name: argument}."""
     asked = {name: parameters(function)[name] for name in arguments(function) if name not in taken}
 
     def with_parameters(**given):
-        own = function
-        for path, name in paths.items():
-            own = with_number(own, path, getattr(given["m"], name))
-        return call(own, {name: value for name, value in given.items() if name in asked})
-    everything = asked | {"m": inspect.Parameter("m", inspect.Parameter.KEYWORD_ONLY)}
+        return value({name: each for name, each in given.items() if name in asked or name == parameter})
+    everything = asked | {parameter: inspect.Parameter(parameter, inspect.Parameter.KEYWORD_ONLY)}
     with_parameters.__signature__ = inspect.Signature(
         [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in everything.values()])
-    with_parameters.__name__ = getattr(function, "__name__", type(function).__name__)
-    for name in Declared._fields:
-        if getattr(function, name, None) is not None:
-            setattr(with_parameters, name, getattr(function, name))
     return with_parameters

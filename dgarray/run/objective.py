@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .gradient import Derivatives, regions_of
+from .gradient import Derivatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,12 @@ class objective:          # noqa: N801  users call it like a function
         if "initial" in problem.wrt:
             raise ValueError("wrt='initial' is not allowed for an objective; give parameters, and take Simulation.gradient for "
                              "derivatives by the initial state")
-        for name, own in problem.names.items():
-            inside = [sim.mesh.regions[each] for each in regions_of(sim, own)]
+        for name in problem.names:
+            regions = problem.regions(name)
+            inside = [sim.mesh.regions[each] for each in regions]
             if problem.wrt[name] == "region" and np.bincount(np.concatenate(inside)).max() > 1:
                 raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed for an objective: elements are in two of the "
-                                 f"regions {', '.join(regions_of(sim, own))}; take 'element', or regions that do not overlap")
+                                 f"regions {', '.join(regions)}; take 'element', or regions that do not overlap")
         self._start = {name: problem.at_places(name) for name in problem.wrt}
         self.x0 = np.concatenate([np.ravel(each) for each in self._start.values()])
         self.last: Gradient | None = None

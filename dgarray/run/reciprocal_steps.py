@@ -8,7 +8,6 @@ import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
-from ..methods.dg.interfaces import conditions_inside
 from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
@@ -128,8 +127,7 @@ def reciprocal_steps(operator, parameters, elements=None):
     if any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()):
         return None          # with parameters, to solve with W in each stage takes longer than programs do
     P = signs(next(iter(operator.operators.values())).tables.physics.functions.along)
-    inside = conditions_inside(operator.mesh, operator.problem.boundary)
-    if P is None or inside or not all(map(is_linear, functions_of(operator))):
+    if P is None or not all(map(is_linear, functions_of(operator))):
         return None
     still = without_source(operator)
     arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
@@ -137,9 +135,10 @@ def reciprocal_steps(operator, parameters, elements=None):
 
 
 def functions_of(operator):
-    """The pointwise functions of dq/dt."""
+    """The pointwise functions of dq/dt, those of joins included."""
     every = [each.tables for each in operator.operators.values()]
     found = [each for tables in every for name, each in vars(tables.physics.functions).items() if name not in LOOKED_AT]
+    found += [mortars.function for mortars in operator.operations.all_stages.lists]
     return found + [group.jump for tables in every for group in tables.faces.groups if group.jump is not None]
 
 

@@ -23,12 +23,15 @@ class ReverseRecords:
 
     def __init__(self, operator, record, times, given, by_element, points=None):
         self.sight, self.times, self.points = Sight(operator, by_element), np.array(times), points
-        self.recordings, self.transposes, self.moved = {}, {}, {}
+        self.recordings, self.nonlinear, self.transposes, self.moved = {}, set(), {}, {}
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
-            check(name, recorder, operator.mesh)
+            check(name, recorder)
+            read = len(self.sight.read)
             recording = recorder.attach(name, self.sight)
+            if len(self.sight.read) > read or not isinstance(recorder, LINEAR):
+                self.nonlinear.add(name)
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
@@ -59,8 +62,9 @@ class ReverseRecords:
 
     @property
     def need_states(self):
-        """Whether what a record gives depends on the state: all but samples of the state itself."""
-        return bool(self.moved) or any(not isinstance(recorder, LINEAR) for _, recorder, _ in self.recordings.values())
+        """Whether the derivatives of what a record gives depend on the state: not those of samples of the state itself, but
+        those by parameters that it reads, and by points."""
+        return bool(self.moved) or not self.nonlinear.isdisjoint(self.recordings)
 
     def add(self, step, state, steps):
         """Add what the records of the state after so many steps give to its adjoint, by `steps.add`."""
@@ -110,16 +114,11 @@ class Collected:
         self.parts.append(part)
 
 
-def check(name, recorder, mesh):
+def check(name, recorder):
     """Raise NotDifferentiable for a recorder whose values have no derivative here."""
-    boundaries = (recorder.boundary,) if isinstance(getattr(recorder, "boundary", None), str) else (
-        getattr(recorder, "boundary", None) or ())
     if isinstance(recorder, Extrema) or isinstance(recorder, VolumeIntegral) and recorder.function is None:
         raise NotDifferentiable(f"record {name!r}: {type(recorder).__name__} has no derivative here; take Points, "
                                 "SurfaceFields, Fourier, BoundaryIntegral, or VolumeIntegral with a function")
-    if isinstance(recorder, Fourier) and any(each in mesh.interfaces for each in boundaries):
-        raise NotDifferentiable(f"record {name!r}: a transform on the interface {boundaries[0]!r} has no derivative here; take "
-                                "points or a boundary")
 
 
 class Sight:
@@ -153,6 +152,14 @@ class Sight:
             cells = np.broadcast_to(part.spread(np.arange(len(self.set_of), dtype=float)), part.shape)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
             self.read.append((name, np.rint(cells).astype(int).ravel(), found[name]))
+        return found
+
+    def parameters_beside(self, law, rows, x):
+        """As `Operator.parameters_beside`."""
+        found = self.operator.parameters_beside(law, rows, x)
+        for name in self.by_element.keys() & found.keys():
+            found[name] = Tracked(found[name])
+            self.read.append((name, np.repeat(rows[:, 0], x.shape[2]), found[name]))
         return found
 
     def take(self, state, elements):

@@ -61,7 +61,8 @@ def region_codes(mesh, name, given, numbers):
     """The number from 1 of the region of each element among those of `given`, 0 for none, (cell,); numbers: regions whose
     elements have a number instead."""
     codes = np.zeros(mesh.cell_count, int)
-    for number, region in enumerate([*given, *(region for region in numbers if region not in given)], 1):
+    others = [region for region in numbers if region not in given] if isinstance(numbers, dict) else []
+    for number, region in enumerate([*given, *others], 1):
         cells = mesh.regions[choose("region", str(region), mesh.regions, " in the mesh; it has")]
         if codes[cells].any():
             raise ValueError(f"{name}: elements of the region {region!r} get two values, one of them dispersive; its regions "

@@ -79,6 +79,7 @@ class Law(Keywords):
     family       which measured time step applies: "scalar", "system" or "curl"; by default by the number of variables. A linear
                  law whose waves run both ways alike, as those of acoustics, may say "system": its step is found sooner
     dispersive   {name of a parameter: its `dgarray.physics.dispersion.Dispersion`, or {region: Dispersion}}
+    may_be_dispersive   names of the parameters that may be
     tensors      {what the user calls it: its `dgarray.physics.laws.tensors.Tensor`} of parameters that are its components
     of_layers    the law as it was given, for whose waves absorbing layers and ports are made, where it is another one
     added        names of parameters that are numbers of sources and conditions, by which a run has derivatives
@@ -104,6 +105,7 @@ class Law(Keywords):
     tensors: dict[str, Any] = {}
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
+    may_be_dispersive: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     together = False
     sweep_courant = 1.0

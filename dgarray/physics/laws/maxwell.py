@@ -85,6 +85,7 @@ class Maxwell(Law):
         parts = {part: name for name in axes for part in (
             self.tensors[name].names.values() if name in self.tensors else (name,))}
         self.parameters, self.dispersive = dispersive_apart(self.parameters, parts)
+        self.may_be_dispersive = tuple(parts)
         check_parameters(self)
         self.say_units(units)
 
@@ -203,8 +204,9 @@ class Maxwell(Law):
             present = [i for i, v in enumerate(axes) if v is not None]
             alike = name in self.parameters or layer is not None and not layer.straight
             for some in [present] if alike else [[i] for i in present]:
-                medium = media.get(self.tensors[name].names[some[0], some[0]] if name in self.tensors else name)
-                terms = [] if medium is None else [polarisation(term, medium.high) for term in medium.terms]
+                part = self.tensors[name].names[some[0], some[0]] if name in self.tensors else name
+                medium, high = media.get(part), part if callable(self.parameters[part]) else None
+                terms = [] if medium is None else [polarisation(term, medium.high, high) for term in medium.terms]
                 terms += [Conduction(partial(self.loss, some[0]))] if conducts and field == "E" else []
                 fields.append((tuple(axes[i] if i in some else None for i in range(3)), 1, [terms] if terms else []))
         chains = layer_chains(layer, speed, several, self.dim, fields)

@@ -1,0 +1,136 @@
+"""Derivatives by the numbers of sources and conditions of the package, beside conditions inside of the mesh, and of what is
+recorded there."""
+import numpy as np
+import pytest
+
+import dgarray as dg
+
+POINTS = [(0.5, 0.3), (-0.4, -0.2)]
+SOUND = dg.Acoustics(2)
+
+
+def bump(x):
+    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
+
+
+def sound(x):
+    return bump(x), 0 * x[0], 0 * x[0]
+
+
+def light(x):
+    return 0 * x[0], 0 * x[0], bump(x)
+
+
+def heard(ds):
+    return ((ds.dg.record("mic").p - 0.1) ** 2).sum()
+
+
+def seen(ds):
+    return ((ds.dg.record("mic").Ez - 0.1) ** 2).sum()
+
+
+def square(shape="triangle"):
+    """Two halves with a screen between, and a box in the middle."""
+    mesh = dg.rectangle((-1, -1), (1, 1), cells=4, shape=shape)
+    mesh = mesh.with_regions({"west": lambda x: x[0] < 0, "east": lambda x: x[0] > 0,
+                              "box": lambda x: np.maximum(abs(x[0]), abs(x[1])) < 0.5})
+    return mesh.with_interfaces({"screen": ("west", "east"), "around": "box"})
+
+
+def field(x, t, amplitude=0.5, width=0.3):
+    p = amplitude * np.exp(-((x[0] + 1 - t) / width) ** 2)
+    return p, p, 0 * p
+
+
+def gauss(s):
+    return np.exp(-9 * s * s)
+
+
+def problem(boundary=dg.absorbing, method=None, shape="triangle", law=SOUND, initial=sound, record=None, **options):
+    boundary = {"default": dg.absorbing} | boundary if isinstance(boundary, dict) else boundary
+    return dg.Simulation(square(shape), law, method or dg.NodalDG(2), boundary, initial, until=0.25, dt=0.025, backend="numpy",
+                         record=record or {"mic": dg.Points(POINTS)}, **options)
+
+
+def passes(found):
+    """Whether a gradient passes the Taylor test."""
+    test = found.check()
+    return np.all(np.abs(test.order[1:4] - 2) < 0.02) and test.remainder[4] < 0.2 * test.difference[4]
+
+
+def through(ds):
+    record = ds.dg.record("f")
+    return (np.real(record.p * np.conj(record.vx)) * record.weight).sum()
+
+
+def around(ds):
+    record = ds.dg.record("f")
+    return sum((np.abs(record[name]) ** 2 * record.weight).sum() for name in ("p", "vx", "Ez", "Hy") if f"f_{name}" in ds)
+
+
+SCREEN, BOX = ({"f": dg.Fourier([0.5, 1.0], boundary=name)} for name in ("screen", "around"))
+WAVE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, gauss)
+PULSE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, dg.pulse((0.5, 3.0), -1.0))
+BEAM = dg.gaussian_beam(SOUND, (1.0, 0.0), 1.0, 0.5, 0.4, gauss, focus=(-0.8, 0.0))
+SHEET = dg.resistive_sheet(0.7)
+EVERY = {"sound_speed": "element", "initial": True}
+PROBLEMS = {
+    "sheet": (lambda: problem({"screen": SHEET}), heard, EVERY | {"screen.resistance": True}),
+    "sheet between media": (lambda: problem({"screen": SHEET}, dg.ModalDG(2), law=dg.Acoustics(
+        2, density={"west": 1.0, "east": 2.0})), heard, {"density": "region", "screen.resistance": True}),
+    "sheet that varies": (lambda: problem({"screen": dg.resistive_sheet(lambda x, R=0.5: R + x[1] ** 2)}), heard,
+                          {"screen.R": True, "density": "element"}),
+    "sheet in light": (lambda: problem({"screen": SHEET}, law=dg.Maxwell(2, eps=2.0), initial=light), seen,
+                       {"eps": "element", "screen.resistance": True}),
+    "total field": (lambda: problem({"around": dg.total_field(field)}, dg.TensorDG(2), "quadrilateral"), heard,
+                    EVERY | {"around.amplitude": True, "around.width": True}),
+    "plane wave": (lambda: problem({"around": dg.total_field(WAVE)}), heard, ["around.amplitude", "initial"]),
+    "pulse": (lambda: problem({"left": dg.incident(PULSE)}), heard, ["left.amplitude", "left.start", "initial"]),
+    "beam": (lambda: problem({"around": dg.total_field(BEAM)}), heard, "around.amplitude"),
+    "impedance": (lambda: problem({"left": dg.impedance(0.7)}, initial=lambda x: (bump((x[0] + 1, x[1])), 0.0, 0.0)), heard,
+                  EVERY | {"left.Z": True}),
+    "scattered": (lambda: problem({"left": dg.scattered(dg.impedance(0.4), field)}), heard,
+                  EVERY | {"left.amplitude": True, "left.Z": True}),
+    "current": (lambda: problem(source=dg.current(SOUND, (0.1, 0.2), 2.0, 0.5, lambda t: np.exp(-((t - 0.1) / 0.1) ** 2))),
+                heard, ["source.moment", "source.width"]),
+    "transform at a sheet": (lambda: problem({"screen": SHEET}, record=SCREEN), through, EVERY | {"screen.resistance": True}),
+    "transform between media": (lambda: problem(record=SCREEN, law=dg.Acoustics(2, sound_speed={"west": 1.0, "east": 1.5})),
+                                through, {"sound_speed": "element", "density": True}),
+    "transform of light": (lambda: problem(record=SCREEN, law=dg.Maxwell(2, eps=2.0), initial=light), around,
+                           {"eps": "element", "mu": True}),
+    "transform where a field enters": (lambda: problem({"around": dg.total_field(field)}, dg.ModalDG(2), record=BOX), around,
+                                       EVERY | {"around.width": True})}
+
+
+@pytest.mark.parametrize("name", [each if each in ("sheet", "impedance", "pulse", "transform at a sheet") else pytest.param(
+    each, marks=pytest.mark.thorough) for each in PROBLEMS])
+def test_conditions_and_their_numbers_pass_the_taylor_test(name):
+    make, misfit, wrt = PROBLEMS[name]
+    assert passes(make().gradient(misfit, wrt))
+
+
+@pytest.mark.parametrize("boundary, name, value", [
+    (lambda v: {"screen": dg.resistive_sheet(v)}, "screen.resistance", 0.7),
+    (lambda v: {"left": dg.impedance(v)}, "left.Z", 0.7),
+    (lambda v: {"around": dg.total_field(dg.plane_wave(SOUND, (0.6, 0.8), v, gauss))}, "around.amplitude", 1.0),
+    (lambda v: {"left": dg.incident(dg.plane_wave(SOUND, (1.0, 0.0), 1.0, dg.pulse((0.5, 3.0), v)))}, "left.start", -1.0)])
+def test_derivatives_are_finite_differences_of_runs_with_other_conditions(boundary, name, value):
+    found = problem(boundary(value)).gradient(heard, name)
+    J = [float(heard(problem(boundary(value + k * 1e-3)).run())) for k in (2, 1, -1, -2)]
+    assert float(found[name]) == pytest.approx((8 * (J[1] - J[2]) - (J[0] - J[3])) / 0.012, rel=1e-7)
+
+
+@pytest.mark.parametrize("boundary, name", [({"screen": SHEET}, "screen.resistance"), ({"left": dg.impedance(0.2)}, "left.Z")])
+def test_numbers_of_conditions_that_are_not_allowed_are_refused_in_objectives(boundary, name):
+    with pytest.raises(ValueError, match=".-1.0. is not allowed; give a"):
+        dg.objective(problem(boundary), heard, name)([-1.0])
+
+
+def test_records_know_what_field_they_are_of_where_its_numbers_are_asked_for():
+    def misfit(ds):
+        assert ds.dg.record("mic").p.attrs == plain.dg.record("mic").p.attrs
+        return (ds.dg.record("mic").p ** 2).sum()
+    sim = problem({"around": dg.total_field(WAVE)}, record={"mic": dg.SurfaceFields("left")})
+    plain = sim.run()
+    assert plain.dg.record("mic").p.attrs["field"] == "scattered"
+    sim.gradient(misfit, "around.amplitude")
