@@ -5,29 +5,23 @@ import copy
 from dataclasses import replace
 from math import prod
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
-from ..methods.dg.method import DG
 from ..physics.laws.law import argument
-from ..spaces.by_element import ByElement
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
 from .memory import check as check_memory
 from .named_numbers import NamedNumbers
-from .reciprocal_steps import reciprocal_steps
+from .parameter_places import KINDS
+from .reverse_methods import reverse_of
 from .reverse_records import ReverseRecords
-from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
 
-if TYPE_CHECKING:
-    pass
-
-KINDS = ("number", "region", "element")          # of derivatives by a parameter
 BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
 
@@ -87,29 +81,30 @@ class Derivatives:
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
-        self.given, self.wrt = sim, checked(sim, wrt)
+        self.reverse = reverse_of(sim.method)
+        self.places = self.reverse.places(sim)
+        self.given, self.wrt = sim, checked(sim, wrt, self.places)
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name])
         self.names = self.numbers.own | {name: own_names(sim.law)[name] for name in self.wrt
                                          if name != "initial" and name not in self.numbers.own}
         for name, own in self.names.items():
             if self.wrt[name] is True:
                 value = sim.law.parameters.get(own)
-                self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
-        known, space = {}, sim.method.space(sim.problem)
-        bases = {name: self.numbers.base(name) if name in self.numbers.own else base_of(sim, own)
-                 for name, own in self.names.items()}
-        self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
+                kind = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
+                self.wrt[name] = kind if kind in self.places.kinds else "number"
+        self.base = {name: self.places.number(self.numbers.values[name]) if name in self.numbers.own else
+                     self.places.parameter(own) for name, own in self.names.items()}
 
     def changed(self, more):
-        """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
+        """The simulation with parameters that are larger by {name: (place,)}, in the same absorbing layers."""
         law = copy.copy(self.given.law)
         law.of_layers, law.added = self.given.law, tuple(self.numbers.own.values())
         law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
                                            for name, base in self.base.items()}
-        return self.given.replace(law=law, **self.numbers.changes())
+        return self.given.replace(law=law, method=self.places.method, **self.numbers.changes())
 
     def gradient(self, more=None):
-        """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
+        """Run forwards and backwards, with parameters that are larger by {name: (place,)}."""
         self.sim = self.changed(more or {})
         dataset = self.forward()
         value, given = self.by_data(dataset)
@@ -149,21 +144,18 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        check_method(operator)
-        steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        self.reverse.check(operator)
+        steps = self.reverse.steps(operator, parameters, self.elements)
         last = len(times) - 1
-        records = ReverseRecords(operator, self.sim.record, times, {
-            name: each for own in given.values() for name, each in own.items()}, steps.found)
+        records = ReverseRecords(steps.views, self.sim.record, times, {
+            name: each for own in given.values() for name, each in own.items()}, self.places, steps.found)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
-        zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
 
         def look(step, state):
             records.add(step, state, steps)
             if step in snapshots:
-                for zone, cells in zones.items():
-                    own = given[None if zone is None else str(zone)]
-                    q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
+                for cells, q in steps.views.of_snapshot(given, snapshots[step]):
                     records.sight.add(cells, q, steps, own=True)
         with_states = steps.needs_states or records.need_states
         visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
@@ -180,34 +172,21 @@ class Derivatives:
             if not all(np.isfinite(each).all() for each in every[name]):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
-        return {name: self.of_initial(found, steps.sets) if name == "initial" else
-                self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
+        result = {name: self.of_parameter(name, by_parameters[own]) for name, own in self.names.items()}
+        if "initial" in self.wrt:          # as plain arrays for the Taylor test, and as a dataset
+            self.initial, result["initial"] = steps.views.initial(self.sim, found)
+        return {name: result[name] for name in self.wrt}
 
     def of_parameter(self, name, values):
-        """The derivatives by a parameter, from those by each element's number."""
-        mesh = self.given.mesh
+        """The derivatives by a parameter, from those by the number of each place."""
         attrs = {"long_name": f"derivative by {name}"}
         if self.wrt[name] == "number":
             return xr.DataArray(values.sum(), attrs=attrs, name=name)
         if self.wrt[name] == "region":
             regions = regions_of(self.given, self.names[name])
-            return xr.DataArray([values[mesh.regions[region]].sum() for region in regions], {"region": list(regions)}, "region",
-                                name, attrs)
-        places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
-        return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
-
-    def of_initial(self, found, sets):
-        """The derivatives by the initial values at the nodes."""
-        operator, parts = self.sim.operator, {}
-        for prefix, (name, each, _) in sets.items():
-            parts[name] = found[prefix]
-            if each.tables.basis.modal:          # by the values at the nodes, N of modes
-                matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
-                parts[name] = matrix @ (matrix.T @ found[prefix])
-        # By the state itself.
-        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in sets.items()})
-        dataset = self.sim.dataset(operator.merged(parts))
-        return dataset.isel(time=0, drop=True)
+            return xr.DataArray([values[self.given.mesh.regions[region]].sum() for region in regions],
+                                {"region": list(regions)}, "region", name, attrs)
+        return self.places.labelled(values, name, attrs)
 
     # Whether it is right.
 
@@ -236,21 +215,21 @@ class Derivatives:
         return xr.Dataset({name: ("h", each) for name, each in found.items()}, {"h": lengths})
 
     def at_places(self, name, values):
-        """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean."""
-        counts = self.of_parameter(name, np.ones(self.given.mesh.cell_count))
+        """The numbers of a parameter, as of its derivatives, of which each is that of all its places: their mean."""
+        counts = self.of_parameter(name, np.ones(self.places.count))
         return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
 
     def spread(self, name, values):
-        """Numbers of a parameter, as of its derivatives, on the elements."""
+        """Numbers of a parameter, as of its derivatives, at all places."""
         if self.wrt[name] == "region":
-            found = np.zeros(self.given.mesh.cell_count)
+            found = np.zeros(self.places.count)
             for region, value in zip(regions_of(self.given, self.names[name]), values):
                 found[self.given.mesh.regions[region]] += value
             return found
-        return np.broadcast_to(values, self.given.mesh.cell_count)
+        return np.broadcast_to(np.ravel(values), self.places.count)
 
     def value(self, parameters, start):
-        """J of a run with the same steps, parameters larger by {name: (element,)}, and an initial state by {name: array}."""
+        """J of a run with the same steps, parameters larger by {name: (place,)}, and an initial state by {name: array}."""
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.states.steps]
         if start:
@@ -272,15 +251,13 @@ def check_run(sim):
         raise ValueError("gradients are computed by one process; start one, or give ranks=1")
     if sim.backend.name != "numpy":
         raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
-    if not isinstance(sim.method, DG):
-        raise ValueError(f"gradients are for discontinuous Galerkin, not for {sim.method!r}; take NodalDG, ModalDG or TensorDG")
     if sim.law.laws is not None:
         raise ValueError(f"gradients are for one law, not for laws by region, {', '.join(sim.law.laws)}; give one law whose "
                          "parameters are by region, {region: number}")
 
 
-def checked(sim, wrt):
-    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none."""
+def checked(sim, wrt, places):
+    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none; places: of parameters."""
     if not isinstance(wrt, str | dict | list | tuple):
         raise ValueError(f"wrt={wrt!r} is not allowed; give a name, several in a list, or {{name: kind}}")
     if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
@@ -289,10 +266,16 @@ def checked(sim, wrt):
     allowed = ("initial", *own_names(sim.law))
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a source or condition, see `NamedNumbers`
+            if not places.numbers:
+                raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides and no "
+                                 "source; give one of: " + ", ".join(allowed))
             kinds = ("number",)
         else:
             choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", ("'source.NUMBER'", "'BOUNDARY.NUMBER'"))
             kinds = () if name == "initial" else KINDS
+        if kind in KINDS and kind in kinds and kind not in places.kinds:
+            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed with {sim.method!r}, which works on grids; give "
+                             + ", ".join(map(repr, places.kinds)) + places.advice)
         if kind is not True and kind not in kinds:
             raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
         own = own_names(sim.law).get(name)
@@ -309,17 +292,6 @@ def checked(sim, wrt):
 def own_names(law):
     """{what the law's constructor calls a parameter: its own name}."""
     return {argument(law, name): name for name in law.parameters}
-
-
-def base_of(sim, own):
-    """(numbers of the elements, what is added to them) of a parameter."""
-    value, count = sim.law.parameters[own], sim.mesh.cell_count
-    if callable(value):
-        return np.zeros(count), value
-    values = np.zeros(count)
-    for region, number in value.items() if isinstance(value, dict) else [(None, value)]:
-        values[slice(None) if region is None else sim.mesh.regions[region]] = number
-    return values, 0.0
 
 
 def regions_of(sim, own):

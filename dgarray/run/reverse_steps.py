@@ -8,6 +8,7 @@ import numpy as np
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable
 from .program_adjoints import ProgramAdjoints, host
+from .state_views import ViewsOfSets
 
 
 class ReverseSteps:
@@ -15,6 +16,7 @@ class ReverseSteps:
 
     operator   whose steps these are;  parameters: names of the law's parameters by which derivatives are asked for
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has
+    views      how records and datasets see its states, see `dgarray.run.state_views`
     needs_states   whether `step` needs the states of the run
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set"""
@@ -23,7 +25,7 @@ class ReverseSteps:
 
     def __init__(self, operator, parameters):
         self.operator, self.programs = operator, ProgramAdjoints(operator, parameters)
-        self.sets, self.found = self.programs.sets, self.programs.found
+        self.sets, self.found, self.views = self.programs.sets, self.programs.found, ViewsOfSets(operator)
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
 
     @property
@@ -46,13 +48,16 @@ class ReverseSteps:
             p' = p + B b,  r' = dt (w p' + C b),  q' = beta b + v p' + (dr/dq)^T r',  k' = A p',  q0' = alpha b + u p'
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
-        rows, b = self.operator.stepper.stages, self.adjoint
         start = host(self.operator, self.sets, state)
         stages = self.operator.stages(self.state(start), t, dt)
-        inputs = [start, *(host(self.operator, self.sets, new) for _, new in stages)][:-1]
+        inputs, b = [start, *(host(self.operator, self.sets, new) for _, new in stages)][:-1], self.adjoint
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
-        at_start, k = dict.fromkeys(b, 0.0), {}
+        self.adjoint = self.through_stages(inputs, b, t, dt)
+
+    def through_stages(self, inputs, b, t, dt):
+        """The derivatives by the state before a step from those after it, b; inputs: {prefix: array} of each stage."""
+        rows, at_start, k = self.operator.stepper.stages, dict.fromkeys(b, 0.0), {}
         for row, q in zip(reversed(rows), reversed(inputs)):
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, b, numbers, "stage", kind_of(row), k=k)
@@ -61,7 +66,7 @@ class ReverseSteps:
             k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():
                 at_start[prefix] = at_start[prefix] + more
-        self.adjoint = {prefix: each + at_start[prefix] for prefix, each in b.items()}
+        return {prefix: each + at_start[prefix] for prefix, each in b.items()}
 
     def state(self, arrays):
         """The state of the operator with these arrays."""
