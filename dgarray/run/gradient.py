@@ -144,7 +144,7 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        self.reverse.check(operator)
+        self.reverse.check(operator, [own for name, own in self.names.items() if self.wrt[name] == "element"])
         steps = self.reverse.steps(operator, parameters, self.elements)
         last = len(times) - 1
         records = ReverseRecords(steps.views, self.sim.record, times, {

@@ -19,7 +19,8 @@ class Reverse(NamedTuple):
 
     steps    (operator, parameters, elements) -> `ReverseSteps`, or what offers the same
     places   (simulation) -> the places of a parameter, see `dgarray.run.parameter_places`
-    check    (operator of the run) raises NotDifferentiable for what a step does that has no derivative"""
+    check    (operator of the run, names of the parameters by each place) raises NotDifferentiable for what a step does that has
+             no derivative"""
 
     steps: Callable
     places: Any
@@ -31,9 +32,9 @@ def of_dg(operator, parameters, elements):
 
 
 FAMILIES = {
-    DG: Reverse(of_dg, OfElements, check_method),
+    DG: Reverse(of_dg, OfElements, lambda operator, _: check_method(operator)),
     FiniteVolume: Reverse(lambda operator, parameters, _: ReverseSweeps(operator, parameters), OfCells, check_sweeps),
-    Hermite: Reverse(lambda operator, parameters, _: ReverseHalfSteps(operator, parameters), Everywhere, lambda operator: None)}
+    Hermite: Reverse(lambda operator, parameters, _: ReverseHalfSteps(operator, parameters), Everywhere, lambda operator, by_place: None)}
 
 
 def reverse_of(method):

@@ -4,11 +4,10 @@ import numpy as np
 from ..backends.arrays import ArrayBackend
 from ..methods.finite_volume.sweeps import Sweeps
 from ..methods.stage_update import kind_of
+from ..physics.laws.law import argument
 from ..program.transpose import NotDifferentiable, adjoint
 from .reverse_steps import ReverseSteps
 from .state_views import ViewOfGrid
-
-UNLIMITED = "central"          # slopes of muscl that have derivatives
 
 
 class ReverseSweeps(ReverseSteps):
@@ -97,12 +96,18 @@ class ReverseSweeps(ReverseSteps):
         return result
 
 
-def check_sweeps(operator):
-    """Raise NotDifferentiable for what a step of finite volumes does that has no derivative."""
+def check_sweeps(operator, by_cell):
+    """Raise NotDifferentiable for what a step of finite volumes does that has no derivative; by_cell: the parameters of which
+    there are derivatives by each cell."""
     method, operations = operator.method, operator.operations
-    if method.scheme == "muscl" and method.limiter != UNLIMITED:
-        raise NotDifferentiable(f"limiter={method.limiter!r} has a kink where a slope is zero, and no derivative there: {method!r}; "
-                                f"take limiter={UNLIMITED!r}, scheme='weno' or scheme='first-order'")
+    if method.scheme == "muscl" and method.limiter is not None:
+        raise NotDifferentiable(f"limiter={method.limiter!r} has a kink where a slope changes its sign, and no derivative there: "
+                                f"{method!r}; take limiter=None, scheme='weno' or scheme='first-order'")
+    for name in by_cell if method.scheme == "weno" else ():
+        if any((np.diff(operator.tables.parameters[name], axis=axis) == 0).any() for axis in range(operator.mesh.dim)):
+            raise NotDifferentiable(f"scheme='weno' takes the largest wave speed of six cells, which has no derivative by each of them "
+                                    f"where {argument(operator.law, name)} is the same in cells side by side; take 'number', "
+                                    "scheme='muscl' with limiter=None, or 'first-order'")
     if operations.replaced or operations.warmed:
         raise NotDifferentiable(f"fluxes of first order took the place of {operations.replaced} others in this run, as states were "
                                 "not admissible: that choice has no derivative; take more cells, or scheme='first-order'")
