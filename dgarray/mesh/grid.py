@@ -6,7 +6,7 @@ from functools import cached_property
 from math import prod
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .errors import MeshError
 from .generate import SIDES, per_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike
@@ -63,7 +63,8 @@ class Grid(Keywords):
             object.__setattr__(self, name, value)
 
     cell_type, notes, structured = "grid", (), True
-    place, location, share, regions = "node", "nodes", None, MappingProxyType({})
+    place, location, share = "node", "nodes", None
+    regions: ClassVar[Mapping[str, np.ndarray]] = MappingProxyType({})          # a grid has none
 
     def _repr_html_(self):
         """The grid as a table for notebooks."""

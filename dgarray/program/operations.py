@@ -204,8 +204,8 @@ class Recursion:
 
 @dataclass(frozen=True)
 class TransposedRecursion:
-    """result = the adjoint of R of a recursion, or with `slopes` those of its series, the coefficients of all of them one after the
-    other (coefficient, column), from that of its result: see `dgarray.program.recursion_transpose`.
+    """result = the adjoint of R of a recursion, or with `slopes` those of its series, the coefficients of all of them one after
+    the other (coefficient, column), from that of its result: see `dgarray.program.recursion_transpose`.
 
     recursion   the `Recursion`;  adjoint: `Read` of (variable, z, y, x, column), its `kept` coefficients"""
 

@@ -106,9 +106,15 @@ class Derivatives:
     def gradient(self, more=None):
         """Run forwards and backwards, with parameters that are larger by {name: (place,)}."""
         self.sim = self.changed(more or {})
+        self.check()
         dataset = self.forward()
+        self.check()          # also of what the run has done
         value, given = self.by_data(dataset)
         return Gradient(self, value, dataset, self.backward(dataset, given))
+
+    def check(self):
+        """Raise NotDifferentiable for what has no derivative."""
+        self.reverse.check(self.sim.operator, [own for name, own in self.names.items() if self.wrt[name] == "element"])
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
@@ -144,7 +150,6 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        self.reverse.check(operator, [own for name, own in self.names.items() if self.wrt[name] == "element"])
         steps = self.reverse.steps(operator, parameters, self.elements)
         last = len(times) - 1
         records = ReverseRecords(steps.views, self.sim.record, times, {
@@ -267,8 +272,8 @@ def checked(sim, wrt, places):
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a source or condition, see `NamedNumbers`
             if not places.numbers:
-                raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides and no "
-                                 "source; give one of: " + ", ".join(allowed))
+                raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides "
+                                 "and no source; give one of: " + ", ".join(allowed))
             kinds = ("number",)
         else:
             choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", ("'source.NUMBER'", "'BOUNDARY.NUMBER'"))

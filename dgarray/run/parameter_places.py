@@ -19,6 +19,7 @@ class OfElements:
     numbers  whether there are sources and conditions with numbers of their own
     method   that of the runs"""
 
+    kinds: tuple[str, ...]
     kinds, advice, numbers = KINDS, "", True
 
     def __init__(self, sim):
@@ -63,8 +64,8 @@ class Everywhere:
     """One number everywhere, for laws whose coefficients are power series about the nodes of a grid."""
 
     kinds, count, numbers = ("number",), 1, False
-    advice = ("; a law's coefficients are power series about the nodes here, and a medium that jumps from cell to cell has none: "
-              "FiniteVolume has derivatives by each cell")
+    advice = ("; a law's coefficients are power series about the nodes here, and a medium that jumps from cell to cell has "
+              "none: FiniteVolume has derivatives by each cell")
 
     def __init__(self, sim):
         self.sim, self.method = sim, sim.method
@@ -88,7 +89,8 @@ class Shifted:
         self.values, self.beside = np.asarray(values, float), beside
 
     def __repr__(self):
-        return f"<{getattr(self.beside, '__name__', self.beside)} + {self.values[0]!r}>"
+        number, name = float(self.values[0]), getattr(self.beside, "__name__", self.beside)
+        return f"<{name} + {number!r}>" if callable(self.beside) else repr(number + self.beside)
 
     def __call__(self, x):
         return float(self.values[0]) + (self.beside(x) if callable(self.beside) else self.beside)

@@ -15,8 +15,8 @@ class ReverseHalfSteps:
     adjoint      {"": derivatives by the state (variable, coefficient, node)}
     found        {parameter: (1,)} those by what is added to it everywhere
 
-    Half-steps are linear: states matter for derivatives by parameters alone. A coefficient of the law is a power series about each
-    node, s; its derivatives ds / dm by a parameter m are, too, and dJ / dm = sum dJ / ds . ds / dm."""
+    Half-steps are linear: states matter for derivatives by parameters alone. A coefficient of the law is a power series about
+    each node, s; its derivatives ds / dm by a parameter m are, too, and dJ / dm = sum dJ / ds . ds / dm."""
 
     def __init__(self, operator, parameters):
         self.operator, self.tables, self.views = operator, operator.tables, ViewOfGrid(operator)

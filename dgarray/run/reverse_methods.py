@@ -1,4 +1,4 @@
-"""The methods whose runs have derivatives: for each who goes back over its steps, where parameters change, and what it refuses."""
+"""The methods whose runs have derivatives: who goes back over their steps, where parameters change, and what they refuse."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -31,10 +31,14 @@ def of_dg(operator, parameters, elements):
     return reciprocal_steps(operator, parameters, elements) or ReverseSteps(operator, parameters)
 
 
+def nothing(operator, by_place):
+    """What a method refuses."""
+
+
 FAMILIES = {
     DG: Reverse(of_dg, OfElements, lambda operator, _: check_method(operator)),
     FiniteVolume: Reverse(lambda operator, parameters, _: ReverseSweeps(operator, parameters), OfCells, check_sweeps),
-    Hermite: Reverse(lambda operator, parameters, _: ReverseHalfSteps(operator, parameters), Everywhere, lambda operator, by_place: None)}
+    Hermite: Reverse(lambda operator, parameters, _: ReverseHalfSteps(operator, parameters), Everywhere, nothing)}
 
 
 def reverse_of(method):

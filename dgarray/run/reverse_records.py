@@ -13,8 +13,8 @@ LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of
 class ReverseRecords:
     """The adjoint of the recorders of a run.
 
-    views      of the run's operator, see `dgarray.run.state_views`;  record: {name: recorder};  times: of the states of the run, the
-               first one's, too
+    views      of the run's operator, see `dgarray.run.state_views`;  record: {name: recorder}
+    times      of the states of the run, the first one's, too
     given      {name of a variable of the dataset: derivatives by it} of records
     places     of the parameters, see `dgarray.run.parameter_places`
     by_place   {name of a parameter: (place,)} derivatives, to which those of what recorders read of it are added"""
@@ -74,7 +74,7 @@ def check(name, recorder, mesh):
     if isinstance(recorder, Extrema) or isinstance(recorder, VolumeIntegral) and recorder.function is None:
         raise NotDifferentiable(f"record {name!r}: {type(recorder).__name__} has no derivative here; take Points, "
                                 "SurfaceFields, Fourier, BoundaryIntegral, or VolumeIntegral with a function")
-    if isinstance(recorder, Fourier) and any(each in mesh.interfaces for each in boundaries):
+    if isinstance(recorder, Fourier) and not mesh.structured and any(each in mesh.interfaces for each in boundaries):
         raise NotDifferentiable(f"record {name!r}: a transform on the interface {boundaries[0]!r} has no derivative here; take "
                                 "points or a boundary")
 

@@ -101,13 +101,13 @@ def check_sweeps(operator, by_cell):
     there are derivatives by each cell."""
     method, operations = operator.method, operator.operations
     if method.scheme == "muscl" and method.limiter is not None:
-        raise NotDifferentiable(f"limiter={method.limiter!r} has a kink where a slope changes its sign, and no derivative there: "
-                                f"{method!r}; take limiter=None, scheme='weno' or scheme='first-order'")
+        raise NotDifferentiable(f"limiter={method.limiter!r} has a kink where a slope changes its sign, and no derivative "
+                                f"there: {method!r}; take limiter=None, scheme='weno' or scheme='first-order'")
     for name in by_cell if method.scheme == "weno" else ():
         if any((np.diff(operator.tables.parameters[name], axis=axis) == 0).any() for axis in range(operator.mesh.dim)):
-            raise NotDifferentiable(f"scheme='weno' takes the largest wave speed of six cells, which has no derivative by each of them "
-                                    f"where {argument(operator.law, name)} is the same in cells side by side; take 'number', "
-                                    "scheme='muscl' with limiter=None, or 'first-order'")
+            raise NotDifferentiable("scheme='weno' takes the largest wave speed of six cells, which has no derivative by each of "
+                                    f"them where {argument(operator.law, name)} is the same in cells side by side; take "
+                                    "'number', scheme='muscl' with limiter=None, or 'first-order'")
     if operations.replaced or operations.warmed:
-        raise NotDifferentiable(f"fluxes of first order took the place of {operations.replaced} others in this run, as states were "
-                                "not admissible: that choice has no derivative; take more cells, or scheme='first-order'")
+        raise NotDifferentiable(f"fluxes of first order took the place of {operations.replaced} others in this run, as states "
+                                "were not admissible: that choice has no derivative; take more cells, or scheme='first-order'")

@@ -145,8 +145,8 @@ class FiniteVolumeOperator(ArrayOperator):
     def courant(self):
         """The largest Courant number without splitting: that of `courant_limit`, and if the stepper preserves strong stability
         at most the number of forward Euler steps in it times the largest Courant number of these."""
-        scheme = self.tables.scheme
-        limit, steps, monotone = courant_limit(scheme, self.stepper), monotonicity_radius(self.stepper), scheme.monotone(self.method)
+        scheme, steps = self.tables.scheme, monotonicity_radius(self.stepper)
+        limit, monotone = courant_limit(scheme, self.stepper), scheme.monotone(self.method)
         return min(limit, steps * monotone) if steps and monotone else limit
 
     def report(self):

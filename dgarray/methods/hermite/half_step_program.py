@@ -22,8 +22,8 @@ class HalfStep:
 
     half     0 to the dual grid, 1 back
     rows     slice of the target nodes along the last axis
-    by       names of the law's parameters, functions of x, by which there are derivatives: all coefficients that depend on them are
-             series;  slopes: {name of a constant: {parameter: derivatives of its values}}
+    by       names of the law's parameters, functions of x, by which there are derivatives: all coefficients that depend on them
+             are series;  slopes: {name of a constant: {parameter: derivatives of its values}}
     A state is an array (variable, coefficient, node), the coefficients with j_x fastest. One on the dual grid lies in an array
     of the grid's shape, too, from index 0 along each axis."""
 

@@ -41,8 +41,8 @@ def simplest(value, d):
 
 
 def changes(function, by, given, d):
-    """The derivatives of a `Pointwise` function's components by the field m_BY of its inputs, {name: series in d variables, or a
-    number}."""
+    """The derivatives of a `Pointwise` function's components by the parameter `by`, at inputs {name: series in d variables, or
+    a number}."""
     names = list(function.used)
 
     def change(u):
