@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from .errors import MeshError
 from .generate import SIDES, per_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike
@@ -63,6 +64,7 @@ class Grid(Keywords):
 
     cell_type, notes, structured = "grid", (), True
     place, location, share = "node", "nodes", None
+    regions: ClassVar[Mapping[str, np.ndarray]] = MappingProxyType({})          # a grid has none
 
     def _repr_html_(self):
         """The grid as a table for notebooks."""
@@ -163,6 +165,17 @@ class Grid(Keywords):
         """Length, area or volume of a cell, (1,)."""
         return np.array([prod(self.spacing)])
 
+    @property
+    def cell_count(self) -> int:
+        """Number of cells."""
+        return prod(self.cells)
+
+    @property
+    def centroids(self) -> np.ndarray:
+        """Centres of the cells, (cell, dim), counted with x fastest."""
+        axes = [a + h * (np.arange(n) + 0.5) for a, h, n in zip(self.lower, self.spacing, self.cells)]
+        return np.stack([x.ravel() for x in np.meshgrid(*axes[::-1], indexing="ij")[::-1]], axis=-1)
+
     def refined(self) -> Grid:
         """A grid with twice as many cells along each axis."""
         return replace(self, cells=tuple(2 * n for n in self.cells))
@@ -214,6 +227,10 @@ class Grid(Keywords):
             cells.append(np.where(outside, -1, cell).astype(int))
             places.append(s - cell)
         return np.array(cells), np.array(places)
+
+    def holders(self, points: ArrayLike) -> np.ndarray:
+        """Numbers of the cells that hold points (point, dim), counted with x fastest."""
+        return np.ravel_multi_index(tuple(self.locate(points)[0][::-1]), self.cells[::-1])
 
     def between(self, axis: int, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """The two places around coordinates x along an axis, and where x lies between them: numbers (2, point), and s (point,)

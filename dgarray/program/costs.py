@@ -6,7 +6,7 @@ import numpy as np
 
 from . import recursion
 from .interpreter import groups_of
-from .operations import Pointwise, Product, Put, Recursion, Reduction
+from .operations import Pointwise, Product, Put, Recursion, Reduction, TransposedRecursion
 
 INDEX = 8          # bytes of a number in an index list
 
@@ -114,6 +114,8 @@ def flops_of(program, operation):
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
     if type(operation) is Recursion:
         return recursion.flops(operation) * operation.read.shape[-1]
+    if type(operation) is TransposedRecursion:          # one recursion, and of the series three, and their products
+        return (1 + 2 * operation.slopes) * recursion.flops(operation.recursion) * operation.adjoint.shape[-1]
     if type(operation) is Reduction:
         return prod(operation.read.shape)
     return prod(operation.read.shape) if type(operation) is Put and operation.how == "add" else 0

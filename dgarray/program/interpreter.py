@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import recursion
-from .operations import Copy, Join, Pointwise, Product, Put, Recursion, Reduction
+from . import recursion, recursion_transpose
+from .operations import Copy, Join, Pointwise, Product, Put, Recursion, Reduction, TransposedRecursion
 
 AT_ONCE = 12          # temporaries of a piece that is as large as all that is there at once
 
@@ -282,6 +282,17 @@ class Interpreter:
     def evolved(self, operation, R, tau, series):
         return recursion.evolved(self.backend, operation, R, tau, series)
 
+    def transposed_recursion(self, operation, arrays, own, columns):
+        own_recursion = operation.recursion
+        b, *series = (self.seen(each, arrays, columns, own) for each in (operation.adjoint, *own_recursion.series))
+        tau = arrays[own_recursion.tau]
+        if operation.slopes:
+            R = self.seen(own_recursion.read, arrays, columns, own)
+            found = recursion_transpose.slopes(self.backend, own_recursion, R, b, tau, series)
+        else:
+            found = recursion_transpose.transposed(self.backend, own_recursion, b, tau, series)
+        self.keep(operation.result, found, arrays, own, columns)
+
 
 def as_one(reads):
     """The `Read` of all components of a value, where these reads are components of a part of it that copies rows by their
@@ -344,4 +355,5 @@ class Components(NamedTuple):
 
 
 KINDS = {Product: Interpreter.product, Pointwise: Interpreter.pointwise, Put: Interpreter.put, Copy: Interpreter.copy,
-         Join: Interpreter.join, Reduction: Interpreter.reduction, Recursion: Interpreter.recursion}
+         Join: Interpreter.join, Reduction: Interpreter.reduction, Recursion: Interpreter.recursion,
+         TransposedRecursion: Interpreter.transposed_recursion}

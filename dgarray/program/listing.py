@@ -4,7 +4,7 @@ from math import prod
 import numpy as np
 
 from .interpreter import groups_of, viewed
-from .operations import Copy, Join, Pointwise, Product, Put, Recursion
+from .operations import Copy, Join, Pointwise, Product, Put, Recursion, TransposedRecursion
 
 
 def listing(program):
@@ -36,6 +36,9 @@ def formula(program, operation):
     if type(operation) is Recursion:
         return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
                           f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
+    if type(operation) is TransposedRecursion:
+        what = "series" if operation.slopes else "R"
+        return f"the transpose of {operation.recursion.term}, by {what}, of {seen(program, operation.adjoint)}"
     return f"{operation.how} of rows of {seen(program, operation.read)}"
 
 

@@ -203,6 +203,25 @@ class Recursion:
 
 
 @dataclass(frozen=True)
+class TransposedRecursion:
+    """result = the adjoint of R of a recursion, or with `slopes` those of its series, the coefficients of all of them one after
+    the other (coefficient, column), from that of its result: see `dgarray.program.recursion_transpose`.
+
+    recursion   the `Recursion`;  adjoint: `Read` of (variable, z, y, x, column), its `kept` coefficients"""
+
+    term: str
+    result: int
+    recursion: Recursion
+    adjoint: Read
+    slopes: bool = False
+
+    @property
+    def reads(self):
+        first, *others = self.recursion.reads
+        return [self.adjoint, *[first] * self.slopes, *others]
+
+
+@dataclass(frozen=True)
 class Program:
     """Values, operations in the order in which a reader understands them, and what is asked for: {name: Read}."""
 

@@ -12,7 +12,8 @@ from ..physics.pointwise import Pointwise as Function
 from ..physics.pullback import transposed
 from .arrays import Array, Trace, apply, gather, join, product, put, reduce
 from .interpreter import viewed
-from .operations import Copy, Join, Pointwise, Product, Put, Read, Reduction
+from .operations import Copy, Join, Pointwise, Product, Put, Read, Recursion, Reduction, TransposedRecursion
+from .recursion_transpose import entries
 
 
 class NotDifferentiable(ValueError):
@@ -180,11 +181,16 @@ class Adjoint:
     def product(self, operation, total):
         for matrix, read in operation.pairs:
             if read.value in self.active:
-                given = self.given.values[matrix]
-                back = self.trace.constant(f"transposed {given.name}", given.shape[::-1], None,
-                                           lambda given=given: np.ascontiguousarray(given.held().T))
+                back = self.transposed(self.given.values[matrix])
                 found = product(back, total, operation.axis, f"adjoint of {operation.term}")
                 self.give([read], found.reshape(1, *lead_of(read)))
+
+    def transposed(self, matrix):
+        """The transpose of a matrix; of one that is an input it is an input, too."""
+        name, shape = f"transposed {matrix.name}", matrix.shape[::-1]
+        if matrix.made == "input":
+            return self.trace.input(name, shape, None)
+        return self.trace.constant(name, shape, None, lambda: np.ascontiguousarray(matrix.held().T))
 
     def pointwise(self, operation, total):
         function, names, reads = operation.function, [], []
@@ -263,8 +269,25 @@ class Adjoint:
         self.give([read], found.reshape(1, *lead_of(read)))
 
 
+    def recursion(self, operation, total):
+        """Of R, linear in it, and of the series, in which the recursion is no more than multilinear."""
+        def record(slopes, shape):
+            made = TransposedRecursion(f"adjoint of {operation.term}", -1, operation, total.read, slopes)
+            return self.trace.record(made, shape, total.domain)
+        columns = total.shape[-1]
+        if operation.read.value in self.active:
+            found = record(False, (*operation.read.shape[:-1], columns))
+            self.give([operation.read], found.reshape(1, *lead_of(operation.read)))
+        if any(read.value in self.active for read in operation.series):
+            found, first = record(True, (entries(operation), columns)), 0
+            for read in operation.series:
+                count = prod(read.shape[:-1])
+                self.give([read], found[first:first + count].reshape(1, *lead_of(read)))
+                first += count
+
+
 KINDS = {Product: Adjoint.product, Pointwise: Adjoint.pointwise, Put: Adjoint.put, Copy: Adjoint.copy, Join: Adjoint.join,
-         Reduction: Adjoint.reduction}
+         Reduction: Adjoint.reduction, Recursion: Adjoint.recursion}
 
 
 def lead_of(read):

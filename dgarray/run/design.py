@@ -39,7 +39,8 @@ class design:          # noqa: N801  users call it like a function
     misfit, until, every   as of `Simulation.gradient`; of several simulations one misfit or one for each, which add up
     between  (m_0, m_1), the two media: {what the law's constructor calls a parameter: number}, both with the same names; eps
              and mu of Maxwell may be dispersive, too: at every frequency they are linear in rho, as the factors of their terms
-    where    a region of the mesh, or several in a list; None: all elements.  Elsewhere media are those of the simulation
+    where    a region of the mesh, or several in a list, or a function of x that is true at the centres of its elements; None:
+             all.  Elsewhere media are those of the simulation
     radius   of the cone; 0: no filter
     beta     sharpness of the projection; 0: none, rho = y
     eta      threshold of the projection, between 0 and 1
@@ -49,7 +50,7 @@ class design:          # noqa: N801  users call it like a function
     Bourdin 2001 (the filter); Wang, Lazarov & Sigmund 2011 (the projection)."""
 
     def __init__(self, sim: Any, misfit: Callable | Sequence[Callable], between: Sequence[dict[str, float]],
-                 where: str | Sequence[str] | None = None, radius: float = 0.0, beta: float = 0.0, eta: float = 0.5,
+                 where: str | Sequence[str] | Callable | None = None, radius: float = 0.0, beta: float = 0.0, eta: float = 0.5,
                  until: Any = None, every: float | None = None):
         sims = list(sim) if isinstance(sim, list | tuple) else [sim]
         misfits: list[Any] = list(misfit) if isinstance(misfit, list | tuple) else [misfit] * len(sims)
@@ -67,10 +68,10 @@ class design:          # noqa: N801  users call it like a function
                        for (each, change), own in zip(with_both, misfits)]
         for part in self._parts:
             part.only(self._inside)
-        self._volumes = mesh.measures[self._inside]
+        self._volumes = np.broadcast_to(mesh.measures, mesh.cell_count)[self._inside]          # of a grid there is one
         self._filter = cone_filter(mesh.centroids[self._inside], self._volumes, radius)
         first, (low, change) = next((name, both) for name, both in self._change.items() if both[1])
-        given = self._parts[0].named(self._parts[0].x0)[first].values[self._inside]
+        given = self._parts[0].named(self._parts[0].x0)[first].values.ravel()[self._inside]
         self.x0 = unprojected(np.clip((given - low) / change, 0, 1), beta, eta)
         self.bounds = [(0.0, 1.0)] * len(self._inside)
 
@@ -87,6 +88,8 @@ class design:          # noqa: N801  users call it like a function
         """rho, filtered and projected, of the elements of the region, with their centres."""
         rho, _ = projection(self._filtered(x), self.beta, self.eta)
         place = next(iter(self._parts[0].named(self._parts[0].x0).values()))
+        if "element" not in place.dims:          # of a grid
+            place = place.stack(element=place.dims).reset_index("element")
         return place.isel(element=self._inside).copy(data=rho).rename("density").assign_attrs(long_name="density", units="1")
 
     def media(self, x: Any) -> dict[str, xr.DataArray]:
@@ -122,14 +125,17 @@ class design:          # noqa: N801  users call it like a function
 
 
 def elements_of(mesh, where):
-    """The numbers of the elements of regions; None: of all. Raises ValueError where there are none."""
+    """The numbers of the elements of regions, or of those where a function of x is true; None: of all. Raises ValueError where
+    there are none."""
     if where is None:
         return np.arange(mesh.cell_count)
-    if not isinstance(where, str | list | tuple):
-        raise ValueError(f"where={where!r} is not allowed; give the name of a region, several in a list, or None for all")
-    names = [where] if isinstance(where, str) else where
+    if not isinstance(where, str | list | tuple) and not callable(where):
+        raise ValueError(f"where={where!r} is not allowed; give the name of a region, several in a list, a function of x, or "
+                         "None for all")
     inside = np.zeros(mesh.cell_count, bool)
-    for name in names:
+    if callable(where):
+        inside[...] = where(tuple(mesh.centroids.T))
+    for name in [] if callable(where) else [where] if isinstance(where, str) else where:
         inside[mesh.regions[choose("region", name, mesh.regions, " in the mesh; it has")]] = True
     if not inside.any():
         raise ValueError(f"where={where!r} has no element; give at least one region that has")

@@ -5,35 +5,29 @@ import copy
 from dataclasses import replace
 from math import prod
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
-from ..mesh.cell_nodes import moved_mesh, nodes_of
-from ..methods.dg.method import DG
+from ..mesh.cell_nodes import moved_mesh
 from ..physics.dispersion import Dispersion
 from ..physics.laws.law import argument
-from ..spaces.by_element import ByElement
 from ..support.wording import choose
 from .kept_states import KeptStates
 from .medium_numbers import MediumNumbers, of_medium
 from .memory import check as check_memory
-from .moved_points import MovedPoints, direction_of_points, refuse, still_faces
+from .moved_points import MovedPoints, direction_of_points, labelled, points_of, refuse, still_faces
 from .named_numbers import NamedNumbers
-from .reciprocal_steps import reciprocal_steps
+from .parameter_places import KINDS
+from .reverse_methods import reverse_of
 from .reverse_records import ReverseRecords
-from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
 from .tensor_components import check_definite, with_components
 
-if TYPE_CHECKING:
-    pass
-
 RUN = "initial", "points"          # derivatives that are not by a parameter
-KINDS = ("number", "region", "element")          # of derivatives by a parameter
 BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
 
@@ -93,48 +87,54 @@ class Derivatives:
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
+        self.reverse = reverse_of(sim.method)
         sim = with_components(sim, [wrt] if isinstance(wrt, str) else wrt if isinstance(wrt, dict | list | tuple) else ())
-        self.given, self.wrt = sim, checked(sim, wrt)
+        self.places = self.reverse.places(sim)
+        self.given, self.wrt = sim, checked(sim, wrt, self.places)
         self.media = MediumNumbers(sim, [name for name in self.wrt if of_medium(sim.law, name) and "." in name])
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name and name not in self.media.own])
-        self.holders = {name: each for each in (self.media, self.numbers) for name in each.own}
         own = own_names(sim.law) | self.media.own | self.numbers.own
         self.names = {name: own[name] for name in self.wrt if name not in RUN}
         for name, own in self.names.items():
             if self.wrt[name] is True:
                 value = (sim.law.dispersive[self.media.part[name]] if name in self.media.own else
                          sim.law.parameters.get(own))
-                self.wrt[name] = ("region" if isinstance(value, dict) else
-                                  "element" if callable(value) and not isinstance(value, Dispersion) else "number")
-        bases = {name: self.holders[name].base(name) if name in self.holders else base_of(sim, own)
-                 for name, own in self.names.items()}
-        space, known = sim.method.space(sim.problem), {}
-        self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
+                kind = ("region" if isinstance(value, dict) else
+                        "element" if callable(value) and not isinstance(value, Dispersion) else "number")
+                self.wrt[name] = kind if kind in self.places.kinds else "number"
+        self.base = {name: self.places.function(*self.media.base(name)) if name in self.media.own else
+                     self.places.function(np.full(self.places.count, self.numbers.values[name]))
+                     if name in self.numbers.own else self.places.parameter(own) for name, own in self.names.items()}
 
     def changed(self, more):
-        """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers, and points that
-        are moved by more["points"]."""
+        """The simulation with parameters that are larger by {name: (place,)}, in the same absorbing layers, and points that are
+        moved by more["points"]."""
         law, base, mesh = copy.copy(self.given.law), self.base, {}
         if "points" in self.wrt:
-            moved = replace(moved_mesh(self.given.mesh, more.get("points", 0.0)), movable=True)
-            mesh, known = {"mesh": moved}, {}
-            space = self.given.method.space(replace(self.given.problem, mesh=moved))
-            base = {name: ByElement(space, each.values, each.beside, known) for name, each in base.items()}
+            mesh["mesh"] = replace(moved_mesh(self.given.mesh, more.get("points", 0.0)), movable=True)
+            places = self.reverse.places(self.given.replace(**mesh))
+            base = {name: places.function(each.values, each.beside) for name, each in base.items()}
         values = {name: each.plus(more[name]) if name in more else each for name, each in base.items()}
         for each in (self.media, self.numbers):
             each.check_values({name: value.values for name, value in values.items()})
         law.of_layers, law.dispersive = self.given.law, self.media.dispersive()
-        law.added = tuple(self.names[name] for name in self.holders)
+        law.added = tuple(self.names[name] for name in (*self.media.own, *self.numbers.own))
         law.parameters = law.parameters | {self.names[name]: each for name, each in values.items()}
         check_definite(law, self.given.mesh)
-        return self.given.replace(law=law, **self.numbers.changes(), **mesh)
+        return self.given.replace(law=law, method=self.places.method, **self.numbers.changes(), **mesh)
 
     def gradient(self, more=None):
-        """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
+        """Run forwards and backwards, with parameters that are larger by {name: (place,)}."""
         self.sim = self.changed(more or {})
+        self.check()
         dataset = self.forward()
+        self.check()          # also of what the run has done
         value, given = self.by_data(dataset)
         return Gradient(self, value, dataset, self.backward(dataset, given))
+
+    def check(self):
+        """Raise NotDifferentiable for what has no derivative."""
+        self.reverse.check(self.sim.operator, [own for name, own in self.names.items() if self.wrt[name] == "element"])
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
@@ -170,35 +170,29 @@ class Derivatives:
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        check_method(operator)
         points = None
         if "points" in self.wrt:
             points = MovedPoints(operator, {own: self.base[name].beside for name, own in self.names.items()},
                                  lambda moved: moved.state(moved.project(self.sim.initial, 0.0)))
-            steps = ReverseSteps(operator, parameters, points)
-        else:
-            steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        steps = self.reverse.steps(operator, parameters, self.elements, points)
         last = len(times) - 1
-        records = ReverseRecords(operator, self.sim.record, times, {
-            name: each for own in given.values() for name, each in own.items()}, steps.found, points)
+        records = ReverseRecords(steps.views, self.sim.record, times, {
+            name: each for own in given.values() for name, each in own.items()}, self.places, steps.found, points)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
-        zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
 
         def look(step, state):
             records.add(step, state, steps)
             if step in snapshots:
-                for zone, cells in zones.items():
-                    own = given[None if zone is None else str(zone)]
-                    q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
+                for cells, q in steps.views.of_snapshot(given, snapshots[step]):
                     records.sight.add(cells, q, steps, own=True)
         with_states = steps.needs_states or records.need_states
-        visited = self.states.backwards(operator, steps.needs_states) if with_states else (
+        visited = self.states.backwards(operator, steps.needs_states and steps.by_stages) if with_states else (
             (n, None, None) for n in reversed(range(last + 1)))
         with progress_of(self.progress, times[-1], None) as progress:
             for step, state, inside in visited:
                 if step < last:
-                    steps.step(inside, times[step], self.states.steps[step][1])
+                    steps.step(inside if steps.by_stages else state, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
@@ -210,47 +204,27 @@ class Derivatives:
             if not all(np.isfinite(each).all() for each in every[name]):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
-        return {name: self.of_initial(found, steps.sets) if name == "initial" else self.of_points(by_points)
-                if name == "points" else self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
+        result = {name: self.of_parameter(name, by_parameters[own]) for name, own in self.names.items()}
+        if "initial" in self.wrt:          # as plain arrays for the Taylor test, and as a dataset
+            self.initial, result["initial"] = steps.views.initial(self.sim, found)
+        if points:
+            result["points"] = labelled(self.given.mesh, by_points, "derivative by the points of the mesh")
+        return {name: result[name] for name in self.wrt}
 
     def of_parameter(self, name, values):
-        """The derivatives by a parameter, from those by each element's number."""
-        mesh = self.given.mesh
+        """The derivatives by a parameter, from those by the number of each place."""
         attrs = {"long_name": f"derivative by {name}"}
         if self.wrt[name] == "number":
             return xr.DataArray(values.sum(), attrs=attrs, name=name)
         if self.wrt[name] == "region":
             regions = self.regions(name)
-            return xr.DataArray([values[mesh.regions[region]].sum() for region in regions], {"region": list(regions)}, "region",
-                                name, attrs)
-        places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
-        return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
-
-    def of_points(self, values):
-        """The derivatives by the coordinates of the mesh's points, or of each cell's geometry nodes."""
-        mesh = self.given.mesh
-        dims = ("element", "geometry_node", "axis") if mesh.order > 1 else ("point", "axis")
-        positions = mesh.geometry_nodes if mesh.order > 1 else mesh.points
-        axes = list("xyz"[:mesh.dim])
-        coords = {axis: (dims[:-1], positions[..., k]) for k, axis in enumerate(axes)} | {"axis": axes}
-        return xr.DataArray(values, coords, dims, "points", {"long_name": "derivative by the points of the mesh"})
+            return xr.DataArray([values[self.given.mesh.regions[region]].sum() for region in regions],
+                                {"region": list(regions)}, "region", name, attrs)
+        return self.places.labelled(values, name, attrs)
 
     def regions(self, name):
         """The regions of a parameter that is given by region, else those of the mesh."""
         return self.media.regions(name) if name in self.media.own else regions_of(self.given, self.names[name])
-
-    def of_initial(self, found, sets):
-        """The derivatives by the initial values at the nodes."""
-        operator, parts = self.sim.operator, {}
-        for prefix, (name, each, _) in sets.items():
-            parts[name] = found[prefix]
-            if each.tables.basis.modal:          # by the values at the nodes, N of modes
-                matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
-                parts[name] = matrix @ (matrix.T @ found[prefix])
-        # By the state itself.
-        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in sets.items()})
-        dataset = self.sim.dataset(operator.merged(parts))
-        return dataset.isel(time=0, drop=True)
 
     # Whether it is right.
 
@@ -283,29 +257,26 @@ class Derivatives:
         return xr.Dataset({name: ("h", each) for name, each in found.items()}, {"h": lengths})
 
     def at_places(self, name):
-        """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean; or the
+        """The numbers of a parameter, as of its derivatives, of which each is that of all its places: their mean; or the
         points of the mesh."""
         if name == "points":
-            mesh = self.given.mesh
-            found = self.of_points(nodes_of(mesh) if mesh.order > 1 else mesh.points)
-            return found.assign_attrs(long_name="points of the mesh")
-        values = self.base[name].values
-        counts = self.of_parameter(name, np.ones(self.given.mesh.cell_count))
-        return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
+            return labelled(self.given.mesh, points_of(self.given.mesh), "points of the mesh")
+        counts = self.of_parameter(name, np.ones(self.places.count))
+        return (self.of_parameter(name, self.base[name].values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
 
     def spread(self, name, values):
-        """Numbers of a parameter, as of its derivatives, on the elements; of points themselves."""
+        """Numbers of a parameter, as of its derivatives, at all places; of points themselves."""
         if name == "points":
             return values
         if self.wrt[name] == "region":
-            found = np.zeros(self.given.mesh.cell_count)
+            found = np.zeros(self.places.count)
             for region, value in zip(self.regions(name), values):
                 found[self.given.mesh.regions[region]] += value
             return found
-        return np.broadcast_to(values, self.given.mesh.cell_count)
+        return np.broadcast_to(np.ravel(values), self.places.count)
 
     def value(self, parameters, start):
-        """J of a run with the same steps, parameters larger by {name: (element,)}, and an initial state by {name: array}."""
+        """J of a run with the same steps, parameters larger by {name: (place,)}, and an initial state by {name: array}."""
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.states.steps]
         if start:
@@ -327,15 +298,13 @@ def check_run(sim):
         raise ValueError("gradients are computed by one process; start one, or give ranks=1")
     if sim.backend.name != "numpy":
         raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
-    if not isinstance(sim.method, DG):
-        raise ValueError(f"gradients are for discontinuous Galerkin, not for {sim.method!r}; take NodalDG, ModalDG or TensorDG")
     if sim.law.laws is not None:
         raise ValueError(f"gradients are for one law, not for laws by region, {', '.join(sim.law.laws)}; give one law whose "
                          "parameters are by region, {region: number}")
 
 
-def checked(sim, wrt):
-    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none."""
+def checked(sim, wrt, places):
+    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none; places: of parameters."""
     if not isinstance(wrt, str | dict | list | tuple):
         raise ValueError(f"wrt={wrt!r} is not allowed; give a name, several in a list, or {{name: kind}}")
     if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
@@ -344,11 +313,17 @@ def checked(sim, wrt):
     allowed = (*RUN, *own_names(sim.law))
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a medium, see `MediumNumbers`, or of a source or condition, `NamedNumbers`
+            if not places.numbers:
+                raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides "
+                                 "and no source; give one of: " + ", ".join(allowed))
             kinds = KINDS if of_medium(sim.law, name) else ("number",)
         else:
             holders = *(argument(sim.law, each) for each in sim.law.dispersive), "source", "BOUNDARY"
             choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", tuple(f"'{each}.NUMBER'" for each in holders))
             kinds = () if name in RUN else KINDS
+        if kind in KINDS and kind in kinds and kind not in places.kinds:
+            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed with {sim.method!r}, which works on grids; give "
+                             + ", ".join(map(repr, places.kinds)) + places.advice)
         if kind is not True and kind not in kinds:
             raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
         own = own_names(sim.law).get(name)
@@ -365,17 +340,6 @@ def checked(sim, wrt):
 def own_names(law):
     """{what the law's constructor calls a parameter: its own name}."""
     return {argument(law, name): name for name in law.parameters}
-
-
-def base_of(sim, own):
-    """(numbers of the elements, what is added to them) of a parameter."""
-    value, count = sim.law.parameters[own], sim.mesh.cell_count
-    if callable(value):
-        return np.zeros(count), value
-    values = np.zeros(count)
-    for region, number in value.items() if isinstance(value, dict) else [(None, value)]:
-        values[slice(None) if region is None else sim.mesh.regions[region]] = number
-    return values, 0.0
 
 
 def regions_of(sim, own):

@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+import xarray as xr
 
 from ..analysis.fourier import Fourier
 from ..analysis.integrals import BoundaryIntegral
@@ -169,6 +170,19 @@ def shape_functions(mesh, r):
 
 
 
+def points_of(mesh):
+    """The points of a mesh, of curved cells the geometry nodes."""
+    return mesh.points if mesh.geometry_nodes is None else mesh.geometry_nodes
+
+
+def labelled(mesh, values, what):
+    """Numbers of the points, shaped as `MovedPoints.by_points` says, as an array of xarray; what: its text."""
+    dims = ("point", "axis") if mesh.geometry_nodes is None else ("element", "geometry_node", "axis")
+    axes, positions = list("xyz"[:mesh.dim]), points_of(mesh)
+    coords = {axis: (dims[:-1], positions[..., k]) for k, axis in enumerate(axes)} | {"axis": axes}
+    return xr.DataArray(values, coords, dims, "points", {"long_name": what})
+
+
 def direction_of_points(mesh, still, random):
     """A random displacement of the points, shaped as `MovedPoints.by_points` says, of the size of the smallest cell around
     each; 0 at the points of the faces `still`, and the same on both sides of a periodic pair."""
@@ -206,6 +220,8 @@ def still_faces(sim):
 def refuse(sim):
     """Raise ValueError for a simulation without derivatives by the points of its mesh."""
     mesh = sim.mesh
+    if mesh.structured:
+        raise ValueError(f"wrt='points' is for meshes; {mesh!r} is a grid, whose cells are all alike")
     if mesh.layers:
         raise ValueError(f"wrt='points' is not allowed for a mesh with absorbing layers, {mesh!r}, which stay where they are; "
                          "take dgarray.absorbing")

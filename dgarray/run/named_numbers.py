@@ -65,10 +65,6 @@ class NamedNumbers:
             own = self.sim.options["source"] if holder is None else by_name(self.sim.options["boundary"])[holder]
             with_number(own, path, float(values[name][0]), built=True)
 
-    def base(self, name):
-        """(Numbers of the elements, what is added to them), as of a parameter of the law."""
-        return np.full(self.sim.mesh.cell_count, self.values[name]), 0.0
-
     def changes(self):
         """{option of the simulation: source or boundary whose numbers are the law's parameters}."""
         options, found = {name: self.sim.options[name] for name in ("source", "boundary")}, {}

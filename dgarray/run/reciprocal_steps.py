@@ -15,6 +15,7 @@ from ..physics.trace import trace
 from ..stepping import Stage
 from .program_adjoints import host, sets_of
 from .stage_derivatives import KeptLists, StageDerivatives
+from .state_views import ViewsOfSets
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
@@ -30,9 +31,11 @@ class ReciprocalSteps:
     still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
     state        mu, a state of that operator"""
 
+    by_stages = True
+
     def __init__(self, operator, still, parameters, weights, P, elements=None):
         self.operator, self.still, self.weights, self.signs = operator, still, weights, P[:, None, None]
-        self.sets, self.needs_states = sets_of(operator), bool(parameters)
+        self.sets, self.needs_states, self.views = sets_of(operator), bool(parameters), ViewsOfSets(operator)
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
         self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()

@@ -8,7 +8,6 @@ from ..analysis.sampling import as_points, choice
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..program.transpose import NotDifferentiable
 from .moved_points import MovedRecord
-from .program_adjoints import sets_of
 
 LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of the state, or sums of them
 
@@ -16,14 +15,17 @@ LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of
 class ReverseRecords:
     """The adjoint of the recorders of a run.
 
-    operator   of the run;  record: {name: recorder};  times: of the states of the run, the first one's, too
+    views      of the run's operator, see `dgarray.run.state_views`;  record: {name: recorder}
+    times      of the states of the run, the first one's, too
     given      {name of a variable of the dataset: derivatives by it} of records
-    by_element {name of a parameter: (element,)} derivatives, to which those of what recorders read of it are added
+    places     of the parameters, see `dgarray.run.parameter_places`
+    by_place   {name of a parameter: (place,)} derivatives, to which those of what recorders read of it are added
     points     the `MovedPoints` that gets what fields at points give; None: derivatives by points are not asked for"""
 
-    def __init__(self, operator, record, times, given, by_element, points=None):
-        self.sight, self.times, self.points = Sight(operator, by_element), np.array(times), points
+    def __init__(self, views, record, times, given, places, by_place, points=None):
+        self.sight, self.times, self.points = Sight(views, places, by_place), np.array(times), points
         self.recordings, self.nonlinear, self.transposes, self.moved = {}, set(), {}, {}
+        operator = views.operator
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
@@ -36,12 +38,13 @@ class ReverseRecords:
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
                 if points and getattr(recorder, "points", None) is not None:
-                    law, x = operator.law, as_points(name, recorder.points, operator.mesh.dim)
-                    chosen = choice(name, law, recorder.variables).values()
+                    x = as_points(name, recorder.points, operator.mesh.dim)
+                    chosen = choice(name, operator.law, recorder.variables).values()
                     self.moved[name] = MovedRecord(operator.mesh, operator.space, x, [*chosen])
                 if isinstance(recorder, LINEAR):
                     few = len(self.times) // recording.every // 4          # of numbers, or this takes longer than it saves
                     self.transposes[name] = transpose(recording.measure(None, 0.0), self.sight, few)
+        self.sight.lasting = len(self.sight.read)
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -125,18 +128,14 @@ class Sight:
     """An operator as recorders see it. It remembers what was looked at, and the parameters that were read, so that derivatives
     find back. None stands for a state that does not matter.
 
-    by_element   as of `ReverseRecords`"""
+    views, places, by_place   as of `ReverseRecords`;  lasting: how many parameters recorders have read once for all"""
 
-    def __init__(self, operator, by_element):
-        self.operator, self.looked, count = operator, [], operator.mesh.cell_count
-        self.by_element, self.read = by_element, []
-        self.set_of, self.number = np.empty(count, int), np.empty(count, int)
-        self.parts = []
-        for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
-            self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
-            matrix = operator.to_highest[name]
-            nodal = each.tables.basis.reference.nodal if each.tables.basis.modal else np.eye(each.shape[1])
-            self.parts.append((prefix, name, each, matrix @ nodal, nodal))
+    def __init__(self, views, places, by_place):
+        self.operator, self.views, self.looked, count = views.operator, views.views, [], views.count
+        self.places, self.by_place, self.read, self.lasting = places, by_place, [], 0
+        self.view_of, self.number = np.empty(count, int), np.empty(count, int)
+        for i, view in enumerate(self.views):
+            self.view_of[view.cells], self.number[view.cells] = i, np.arange(len(view.cells))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
@@ -148,16 +147,15 @@ class Sight:
     def parameters(self, part):
         """As `Operator.parameters`."""
         found = self.operator.parameters(part)
-        for name in self.by_element.keys() & found.keys():
-            cells = np.broadcast_to(part.spread(np.arange(len(self.set_of), dtype=float)), part.shape)
+        for name in self.by_place.keys() & found.keys():
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
-            self.read.append((name, np.rint(cells).astype(int).ravel(), found[name]))
+            self.read.append((name, self.places.of_part(part).ravel(), found[name]))
         return found
 
     def parameters_beside(self, law, rows, x):
         """As `Operator.parameters_beside`."""
         found = self.operator.parameters_beside(law, rows, x)
-        for name in self.by_element.keys() & found.keys():
+        for name in self.by_place.keys() & found.keys():
             found[name] = Tracked(found[name])
             self.read.append((name, np.repeat(rows[:, 0], x.shape[2]), found[name]))
         return found
@@ -169,18 +167,16 @@ class Sight:
 
     def values(self, state, elements):
         """The same as a plain array."""
-        elements, rows = np.asarray(elements), max(len(matrix) for *_, matrix, _ in self.parts)
+        elements, rows = np.asarray(elements), max(len(view.matrix) for view in self.views)
         values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
-        parts = None if state is None else self.operator.by_set(state)
-        for i, (_, name, each, matrix, _) in enumerate(self.parts):
-            inside = self.set_of[elements] == i
-            q = 0.0 if parts is None else matrix @ each.operations.take(
-                parts[name], self.number[elements[inside]])[:each.tables.physics.moving].astype(float)
-            values[:, :len(matrix), inside] = q
+        for i, view in enumerate(self.views):
+            inside = self.view_of[elements] == i
+            values[:, :len(view.matrix), inside] = 0.0 if state is None else view.matrix @ view.take(
+                state, self.number[elements[inside]])
         return values
 
     def fetch(self, state):
-        return Ready(self.take(state, np.arange(len(self.set_of))))
+        return Ready(self.take(state, np.arange(len(self.view_of))))
 
     def give_back(self, total, steps):
         """Add the derivatives of a number by what was looked at, by `steps.add`."""
@@ -188,18 +184,18 @@ class Sight:
         given = adjoints(total, [*arrays[0], *arrays[1]])
         for (elements, _), each in zip(self.looked, given):
             self.add(elements, each, steps)
-        for (name, cells, _), each in zip(self.read, given[len(self.looked):]):
-            self.by_element[name] += np.bincount(cells, each.ravel(), len(self.by_element[name]))
+        for (name, places, _), each in zip(self.read, given[len(self.looked):]):
+            self.by_place[name] += np.bincount(places, each.ravel(), len(self.by_place[name]))
         self.looked.clear()
+        del self.read[self.lasting:]
 
     def add(self, elements, given, steps, own=False):
         """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
         own: at the nodes of each set's own order."""
-        for i, (prefix, _, _, *matrices) in enumerate(self.parts):
-            matrix = matrices[own]
-            inside = self.set_of[elements] == i
+        for i, view in enumerate(self.views):
+            matrix, inside = view.own if own else view.matrix, self.view_of[elements] == i
             if inside.any():
-                steps.add(prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
+                steps.add(view.prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
 
 
 class Ready:

@@ -8,6 +8,7 @@ import numpy as np
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable
 from .program_adjoints import ProgramAdjoints, host
+from .state_views import ViewsOfSets
 
 
 class ReverseSteps:
@@ -15,15 +16,16 @@ class ReverseSteps:
 
     operator, parameters, points   as of `ProgramAdjoints`
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has
-    needs_states   whether `step` needs the states of the run
+    views      how records and datasets see its states, see `dgarray.run.state_views`
+    needs_states   whether `step` needs the states of the run;  by_stages: whether those between the stages of a step, too
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set"""
 
-    needs_states = True
+    needs_states, by_stages = True, True
 
     def __init__(self, operator, parameters, points=None):
         self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, points)
-        self.sets, self.found = self.programs.sets, self.programs.found
+        self.sets, self.found, self.views = self.programs.sets, self.programs.found, ViewsOfSets(operator)
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
 
     @property
@@ -46,11 +48,14 @@ class ReverseSteps:
             p' = p + B b,  r' = dt (w p' + C b),  q' = beta b + v p' + (dr/dq)^T r',  k' = A p',  q0' = alpha b + u p'
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
-        rows, b = self.operator.stepper.stages, self.adjoint
-        inputs = [host(self.operator, self.sets, each) for each in states[:-1]]
+        inputs, b = [host(self.operator, self.sets, each) for each in states[:-1]], self.adjoint
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
-        at_start, k = dict.fromkeys(b, 0.0), {}
+        self.adjoint = self.through_stages(inputs, b, t, dt)
+
+    def through_stages(self, inputs, b, t, dt):
+        """The derivatives by the state before a step from those after it, b; inputs: {prefix: array} of each stage."""
+        rows, at_start, k = self.operator.stepper.stages, dict.fromkeys(b, 0.0), {}
         for row, q in zip(reversed(rows), reversed(inputs)):
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, b, numbers, "stage", kind_of(row), k=k)
@@ -59,7 +64,7 @@ class ReverseSteps:
             k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():
                 at_start[prefix] = at_start[prefix] + more
-        self.adjoint = {prefix: each + at_start[prefix] for prefix, each in b.items()}
+        return {prefix: each + at_start[prefix] for prefix, each in b.items()}
 
     def pulled(self, output, q, adjoints, numbers, name, *options, k=None):
         """{input of a program: adjoints}, of those of its output, and of its register k where it has one."""

@@ -5,7 +5,7 @@ import numpy as np
 
 
 class ByElement:
-    """A function of x that is a number in each element of a mesh, plus another function or number.
+    """A function of x that is a number in each element of a mesh, or cell of a grid, plus another function or number.
 
     space    of the mesh, see `dgarray.spaces`;  values: (element,);  beside: function of x or a number that is added
     known    {(shape, digest) of positions: their elements}, which functions on one mesh share, as one set of positions is
@@ -29,7 +29,9 @@ class ByElement:
         points = np.stack(np.broadcast_arrays(*x), axis=-1)
         key = points.shape, sha256(np.ascontiguousarray(points)).digest()
         if key not in self.known:
-            self.known[key] = self.space.evaluation(points.reshape(-1, points.shape[-1])).places.reshape(points.shape[:-1])
+            flat = points.reshape(-1, points.shape[-1])
+            found = self.space.mesh.holders(flat) if self.space.structured else self.space.evaluation(flat).places
+            self.known[key] = found.reshape(points.shape[:-1])
         return self.known[key]
 
     def plus(self, values):

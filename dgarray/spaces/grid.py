@@ -113,7 +113,7 @@ class GridSpace:
         both = np.concatenate([outermost, self._nodes(axis, side, 1)])
 
         def values(q):
-            first, second = np.split(q[:, 0], 2, axis=-1)
+            first, second = q[:, 0, :len(outermost)], q[:, 0, len(outermost):]
             return first + (first - second) / 2
         return both, values
 

@@ -31,7 +31,7 @@ def problem(tables):
 def setting(tables, dtype):
     """The name of the method's options, the numerical flux and the dtype in the table."""
     method, flux = tables.method, tables.physics.flux
-    return ", ".join([str(method.splitting), method.limiter, method.variables, getattr(flux, "__name__", "flux of a user"),
+    return ", ".join([str(method.splitting), str(method.limiter), method.variables, getattr(flux, "__name__", "flux of a user"),
                       np.dtype(dtype).name])
 
 

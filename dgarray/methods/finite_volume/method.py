@@ -39,7 +39,7 @@ class FiniteVolume(Method):
                 that of Lax and Friedrichs)
     splitting   "strang": sweeps along x, y, z, and back, each half a step long, of second order at most;  None: all axes at
                 once, advanced by a Runge-Kutta method;  "auto": None for weno, else "strang"
-    limiter     of muscl: "minmod", "van-leer" or "mc"
+    limiter     of muscl: "minmod", "van-leer" or "mc";  None: no limit, for smooth solutions, whose gradients exist then
     variables   whose slopes are limited, or which weno reconstructs: "conserved", "primitive" (muscl), "characteristic";
                 "auto": of muscl primitive, of weno characteristic, each where the law has them, else conserved
     safe        whether the faces of a cell whose new state is not finite or not admissible get the flux of first order; the
@@ -49,14 +49,15 @@ class FiniteVolume(Method):
 
     scheme: str = "muscl"
     splitting: str | None = "auto"
-    limiter: str = "van-leer"
+    limiter: str | None = "van-leer"
     variables: str = "auto"
     safe: bool = True
     has_flux, order_gain, programs = True, 0, True
 
     def __post_init__(self):
         choose("scheme", self.scheme, SCHEMES)
-        choose("limiter", self.limiter, LIMITERS)
+        if self.limiter is not None:
+            choose("limiter", self.limiter, LIMITERS, also=["None"])
         choose("variables", self.variables, ("auto", *VARIABLES))
         if self.splitting is not None:
             choose("splitting", self.splitting, ("auto", "strang"), also=["None"])

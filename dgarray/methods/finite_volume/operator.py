@@ -145,9 +145,9 @@ class FiniteVolumeOperator(ArrayOperator):
     def courant(self):
         """The largest Courant number without splitting: that of `courant_limit`, and if the stepper preserves strong stability
         at most the number of forward Euler steps in it times the largest Courant number of these."""
-        scheme = self.tables.scheme
-        limit, steps = courant_limit(scheme, self.stepper), monotonicity_radius(self.stepper)
-        return min(limit, steps * scheme.monotone(self.method)) if steps else limit
+        scheme, steps = self.tables.scheme, monotonicity_radius(self.stepper)
+        limit, monotone = courant_limit(scheme, self.stepper), scheme.monotone(self.method)
+        return min(limit, steps * monotone) if steps and monotone else limit
 
     def report(self):
         """{name: count} of fluxes of first order that have taken another one's place, and of cells that got internal energy of

@@ -18,7 +18,13 @@ def monotonized_central(a, b):
     return np.where(a * b > 0, np.sign(a) * np.minimum(np.abs(a + b) / 2, 2 * np.minimum(np.abs(a), np.abs(b))), 0.0)
 
 
+def mean(a, b):
+    """The mean of two slopes, without a limit, of smooth values.  Fromm 1968."""
+    return (a + b) / 2
+
+
 LIMITERS = {"minmod": minmod, "van-leer": van_leer, "mc": monotonized_central}
+SLOPES = LIMITERS | {None: mean}
 
 FLOOR = 1e-5          # of a smoothness relative to the sum of all: its square is a normal number in float32
 TINY = 1e-30          # added to that sum, so that constant values divide no zero; float32 has it too

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...physics.fluxes import smaller
 from ...physics.trace import call
-from .reconstruction import LIMITERS, weno_z
+from .reconstruction import LIMITERS, SLOPES, weno_z
 
 MARGIN = 1.1             # of the speed by which WENO splits fluxes
 STEEP = 2.0 ** 60        # ratio of two slopes at which a limiter shows its steepest slope: in float64 the limit itself
@@ -48,12 +48,12 @@ class Muscl:
     @staticmethod
     def monotone(method):
         """Largest Courant number of a forward Euler step that makes no new extremes, 1 / (1 + b / 2): a slope is at most b
-        times either difference of neighbours (Harten 1983; Sweby 1984)."""
-        return 1 / (1 + float(LIMITERS[method.limiter](1.0, STEEP)) / 2)
+        times either difference of neighbours (Harten 1983; Sweby 1984). None without a limiter: there is none."""
+        return None if method.limiter is None else 1 / (1 + float(LIMITERS[method.limiter](1.0, STEEP)) / 2)
 
     @staticmethod
     def stencils(physics, axis, method, k):
-        law, limiter, n = physics.law, LIMITERS[method.limiter], physics.normal(axis)
+        law, limiter, n = physics.law, SLOPES[method.limiter], physics.normal(axis)
         variables = method.chosen_variables(law)
         primitive = variables == "primitive"
 

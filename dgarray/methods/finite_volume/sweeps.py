@@ -86,15 +86,21 @@ class Sweeps(Recipe):
     def parts(self, q, out, t, dt):
         """The parts of a step with splitting: yield (time that the state has reached, the state, the other array) after the
         sources and after each sweep."""
-        self.add_sources(q, t, dt / 2)
-        yield t + dt / 2, q, out
-        for number, axes in enumerate(self.tables.axes):
-            for axis in axes:
-                self.sweep(axis, q, out, t + self.tables.sweep_times[number] * dt, dt / 2)
+        reached = t + dt / 2, *(t + (number + 1) * dt / 2 for number in (0, 1) for _ in self.tables.axes[number]), t + dt
+        for end, (name, axis, time, length) in zip(reached, self.parts_of_step(t, dt)):
+            if name == "sources":
+                self.add_sources(q, time, length)
+            else:
+                self.sweep(axis, q, out, time, length)
                 q, out = out, q
-                yield t + (number + 1) * dt / 2, q, out
-        self.add_sources(q, t + dt / 2, dt / 2)
-        yield t + dt, q, out
+            yield end, q, out
+
+    def parts_of_step(self, t, dt):
+        """[(name of the program, axis, time at which conditions and sources are taken, length)] of the parts of a step with
+        splitting."""
+        sweeps = [("sweep", axis, t + self.tables.sweep_times[number] * dt, dt / 2)
+                  for number, axes in enumerate(self.tables.axes) for axis in axes]
+        return [("sources", 0, t, dt / 2), *sweeps, ("sources", 0, t + dt / 2, dt / 2)]
 
     def add_sources(self, q, t, dt):
         """The sources alone for the time dt, in place."""

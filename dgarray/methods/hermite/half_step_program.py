@@ -22,11 +22,14 @@ class HalfStep:
 
     half     0 to the dual grid, 1 back
     rows     slice of the target nodes along the last axis
+    by       names of the law's parameters, functions of x, by which there are derivatives: all coefficients that depend on them
+             are series;  slopes: {name of a constant: {parameter: derivatives of its values}}
     A state is an array (variable, coefficient, node), the coefficients with j_x fastest. One on the dual grid lies in an array
     of the grid's shape, too, from index 0 along each axis."""
 
-    def __init__(self, trace, tables, half, rows=slice(None)):
+    def __init__(self, trace, tables, half, rows=slice(None), by=()):
         self.trace, self.tables, self.half, self.dim = trace, tables, half, tables.dim
+        self.by, self.slopes = by, {}
         self.neighbours = [axis.part(rows if k == tables.dim - 1 else slice(None))
                            for k, axis in enumerate(tables.neighbours[half])]
         self.rows, self.lengths = rows, [len(axis.low) for axis in self.neighbours][::-1]
@@ -113,26 +116,36 @@ class HalfStep:
     def system(self):
         """The law with coefficients that vary, and {variable: series of 1 / C}."""
         system, names, found = self.tables.systems[self.half], self.tables.law.variables, []
-        over = {i: self.series(f"1 / C of {names[i]}", value) for i, value in enumerate(system.inverse) if np.ndim(value)}
+        slopes = [self.tables.system(self.half, parameter) for parameter in self.by]
+
+        def varies(value, changes):
+            return np.ndim(value) or any(map(np.any, changes))
+        inverse = [(value, [each.inverse[i] for each in slopes]) for i, value in enumerate(system.inverse)]
+        over = {i: self.series(f"1 / C of {names[i]}", *both) for i, both in enumerate(inverse) if varies(*both)}
         for k, entries in enumerate((*system.flux, system.source)):
             axis, scale = (self.dim - 1 - k, -1 / self.tables.grid.spacing[k]) if k < self.dim else (None, 1.0)
-            for (i, j), value in entries.items():
+            by = [(*each.flux, each.source)[k] for each in slopes]
+            for i, j in dict.fromkeys(key for each in (entries, *by) for key in each):
+                value, changes = entries.get((i, j), 0.0), [each.get((i, j), 0.0) for each in by]
                 name = f"{'A_' + AXES[k] if k < self.dim else 'B'}[{names[i]}, {names[j]}]"
                 scaled = scale if i in over else scale * system.inverse[i]
-                found.append((i, axis, j, scaled, self.series(name, value)) if np.ndim(value)
+                found.append((i, axis, j, scaled, self.series(name, value, changes)) if varies(value, changes)
                              else (i, axis, j, scaled * value, None))
         return found, over
 
-    def series(self, name, value):
+    def series(self, name, value, changes=()):
         """A coefficient's power series about the targets, (z, y, x, target), without coefficients that are zero all over; where
-        it does not depend on all coordinates, read through an index list."""
+        it does not depend on all coordinates, read through an index list. changes: its derivatives by the parameters `by`."""
         d = self.dim
-        there = np.argwhere((value != 0).any(axis=tuple(range(d, 2 * d)))).max(axis=0) + 1
-        value = value[tuple(slice(0, n) for n in there)]
-        value = value[(slice(None),) * d + (self.rows,)] if value.shape[d] > 1 else value
+        every = [each if np.ndim(each) else np.full((1,) * 2 * d, each) for each in (value, *changes)]
+        there = np.max([np.argwhere((each != 0).any(axis=tuple(range(d, 2 * d)))).max(axis=0, initial=0) + 1 for each in every],
+                       axis=0)
+        given = np.broadcast_shapes(*(each.shape[d:] for each in every))
+        value, *changes = (self.of_targets(each, there, given) for each in every)
         shape, given = value.shape[:d], value.shape[d:]
         places = Domain("places", prod(given))
         everywhere = list(given) == self.lengths
+        self.slopes[name] = {parameter: each.reshape(*shape, -1) for parameter, each in zip(self.by, changes)}
         found = self.trace.constant(name, (*shape, places.count), self.targets if everywhere else places,
                                     lambda: value.reshape(*shape, -1))
         if everywhere:
@@ -141,6 +154,26 @@ class HalfStep:
         numbers = self.places(f"place along {along}", (), lambda: np.broadcast_to(
             np.arange(places.count).reshape(given), self.lengths))
         return gather(found.reshape(*shape, 1), numbers)
+
+    def of_targets(self, value, there, given):
+        """So many coefficients of a series, zeros behind those that it has, at the own rows of places of this shape."""
+        d = self.dim
+        value = value[tuple(map(slice, there))]
+        if value.shape != (*there, *given):
+            value = np.pad(value, [(0, n - m) for n, m in zip(there, value.shape)] + [(0, 0)] * d)
+            value = np.broadcast_to(value, (*there, *given))
+        return value[(slice(None),) * d + (self.rows,)] if given[0] > 1 else value
+
+    def program(self, w):
+        """The finished program of w (variable, z, y, x, target), output "out"."""
+        tables = self.tables
+        if self.rows != slice(None) or self.targets.count == tables.elements:
+            return self.trace.program("half-step", out=w.reshape(tables.variables, tables.rows))
+        places = self.places("places", (), lambda: np.arange(tables.elements).reshape(tables.grid.shape)[
+            tuple(slice(0, n) for n in self.lengths)])
+        size = tables.variables * tables.rows
+        out = put(self.trace, (size, 1), Domain("array", tables.elements), [(places, w.reshape(size), "set")], "out")
+        return self.trace.program("half-step", out=out.reshape(tables.variables, tables.rows))
 
 
 def map_name(variable, axis, side):
@@ -159,16 +192,15 @@ def applied(matrices, ends, term):
 
 def half_step(tables, half, collapsed=False, rows=slice(None)):
     """The program of a half-step, output "out"; with `rows`, of a part of the targets: only at these."""
-    trace = Trace()
-    form = HalfStep(trace, tables, half, rows)
-    w = form.collapsed() if collapsed else form.evolved()
-    if rows != slice(None) or form.targets.count == tables.elements:
-        return trace.program("half-step", out=w.reshape(tables.variables, tables.rows))
-    places = form.places("places", (), lambda: np.arange(tables.elements).reshape(tables.grid.shape)[
-        tuple(slice(0, n) for n in form.lengths)])
-    size = tables.variables * tables.rows
-    out = put(trace, (size, 1), Domain("array", tables.elements), [(places, w.reshape(size), "set")], "out")
-    return trace.program("half-step", out=out.reshape(tables.variables, tables.rows))
+    form = HalfStep(Trace(), tables, half, rows)
+    return form.program(form.collapsed() if collapsed else form.evolved())
+
+
+def differentiated(tables, half, by):
+    """(The program of a half-step in which all coefficients that depend on these parameters of the law are constants of it,
+    {name of a constant: {parameter: derivatives of its values}})."""
+    form = HalfStep(Trace(), tables, half, by=by)
+    return form.program(form.evolved()), form.slopes
 
 
 def interpolants(tables, half):

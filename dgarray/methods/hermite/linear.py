@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...physics.derivative import derivative
 from ...physics.pointwise import Pointwise
 from ...physics.taylor import apply, evaluate, placed, series
+from ...physics.trace import trace
 from ..problem import parameters_at, refuse_regions
 
 
@@ -36,6 +38,17 @@ def simplest(value, d):
     if np.ndim(value) and (np.count_nonzero(value) > np.count_nonzero(first) or (first != first.flat[0]).any()):
         return value
     return float(first.flat[0] if np.ndim(value) else value)
+
+
+def changes(function, by, given, d):
+    """The derivatives of a `Pointwise` function's components by the parameter `by`, at inputs {name: series in d variables, or
+    a number}."""
+    names = list(function.used)
+
+    def change(u):
+        return derivative(function.graph, dict(zip(names, u)), {f"m_{by}": 1.0})
+    graph = trace(change, {"u": len(names)}, function.name)
+    return evaluate(graph, {f"u{i}": given[name] for i, name in enumerate(names)}, d)
 
 
 class LinearLaw:
@@ -86,10 +99,11 @@ class LinearLaw:
                     raise ValueError(f"Hermite needs a linear law; the {name} of {self.law!r} is not linear in "
                                      f"{', '.join(self.law.variables)}")
 
-    def system(self, x, h, degree):
+    def system(self, x, h, degree, by=None):
         """The `LinearSystem` with its coefficients as series about the places x.
 
         x: arrays that broadcast to (z, y, x);  h: cell lengths;  degree: of the series in each coordinate
+        by: name of a parameter that is a function of x: then those of the derivatives of A_k, B and 1 / C by it
         A series (degree + 1, ..., *places) has length 1 along those axes of the places on which it does not depend."""
         d, law = self.law.dim, self.law
         at = {f"x{k}": placed(x, h, degree, k) for k in range(d)} if self.varies else {}
@@ -98,18 +112,23 @@ class LinearLaw:
         unit = np.eye(max(d, len(law.variables)))
 
         def entries(name, n=None):
-            found, function = {}, self.functions[name].graph
+            found, function = {}, self.functions[name]
             for j in range(len(law.variables)):
                 given = at | {f"q{i}": unit[j, i] for i in range(len(law.variables))}
                 given |= {f"n{i}": unit[n, i] for i in range(d)} if n is not None else {}
-                for i, value in enumerate(evaluate(function, given, d)):
+                values = evaluate(function.graph, given, d) if by is None else changes(function, by, given, d)
+                for i, value in enumerate(values):
                     if np.any(value):
                         found[i, j] = simplest(value, d)
             return found
         capacity = self.functions.get("capacity")
         factors = evaluate(capacity.graph, at, d) if capacity else [1.0] * len(law.variables)
         source = entries("source") if "source" in self.functions else {}
-        inverse = (apply("divide", d, 1.0, c) for c in factors)
+        inverse = [apply("divide", d, 1.0, c) for c in factors]
+        if by is not None:          # (1 / C)' = -C' / C^2
+            slopes = changes(capacity, by, at, d) if capacity else [0.0] * len(factors)
+            inverse = [apply("multiply", d, apply("multiply", d, c, c), apply("negative", d, change))
+                       for c, change in zip(inverse, slopes)]
         # Python's numbers, because NumPy's would turn arrays of float32 into float64.
         return LinearSystem(tuple(entries("flux", k) for k in range(d)), source,
                             tuple(simplest(c, d) for c in inverse))

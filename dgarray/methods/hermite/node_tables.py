@@ -81,6 +81,11 @@ class HermiteTables:
         return self.linear.speeds(self.grid.places())
 
     @cached_property
+    def speeds_in_layers(self):
+        """The speeds for which sponges are made."""
+        return self.speeds if self.law.of_layers is None else LinearLaw(self.law.of_layers).speeds(self.grid.places())
+
+    @cached_property
     def source_rate(self):
         return self.linear.source_rate(self.grid.places())
 
@@ -88,7 +93,11 @@ class HermiteTables:
     def systems(self):
         if not self.linear.varies:
             return None
-        return tuple(self.linear.system(self.places(half), self.grid.spacing, 2 * self.order + 1) for half in (0, 1))
+        return tuple(map(self.system, (0, 1)))
+
+    def system(self, half, by=None):
+        """The `LinearSystem` about the target nodes of a half-step, or of its derivatives by a parameter."""
+        return self.linear.system(self.places(half), self.grid.spacing, 2 * self.order + 1, by)
 
     @cached_property
     def layers(self):
@@ -157,7 +166,7 @@ class HermiteTables:
         s_0 = 2 c log(1 / reflection) / width reduces a wave that goes through the layer and back to the share `reflection`."""
         x, h = self.grid.axes[axis], self.grid.spacing[axis]
         end = (self.grid.lower, self.grid.upper)[side][axis]
-        strength = 2 * self.speeds[axis] * np.log(1 / sponge.reflection) / sponge.width
+        strength = 2 * self.speeds_in_layers[axis] * np.log(1 / sponge.reflection) / sponge.width
         depth = np.maximum(0.0, 1 - np.abs(x - end) / sponge.width)
         slope = (2 * side - 1) * h / sponge.width
         rates = np.zeros((self.order + 1, len(x)))

@@ -1,0 +1,99 @@
+"""Where a law's parameter changes for derivatives by it: one number in each element, in each cell of a grid, or everywhere."""
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+from ..analysis.sampling import units
+from ..spaces.by_element import ByElement
+
+KINDS = "number", "region", "element"          # of derivatives by a parameter
+
+
+class OfElements:
+    """One number in each element of a mesh.
+
+    sim      the simulation;  count: number of places
+    kinds    of derivatives that there are, some of `KINDS`;  advice: what to say of others
+    numbers  whether there are sources and conditions with numbers of their own
+    method   that of the runs"""
+
+    kinds: tuple[str, ...]
+    kinds, advice, numbers = KINDS, "", True
+
+    def __init__(self, sim):
+        self.sim, self.mesh, self.count = sim, sim.mesh, sim.mesh.cell_count
+        self.space, self.known, self.method = sim.method.space(sim.problem), {}, sim.method
+
+    def parameter(self, own):
+        """A parameter of the law as a function of x that has `values` and can be had `plus` others."""
+        value = self.sim.law.parameters[own]
+        values = np.zeros(self.count)
+        if callable(value):
+            return self.function(values, value)
+        for region, number in value.items() if isinstance(value, dict) else [(None, value)]:
+            values[slice(None) if region is None else self.mesh.regions[region]] = number
+        return self.function(values)
+
+    def function(self, values, beside=0.0):
+        """The same with these values, plus another function or number."""
+        return ByElement(self.space, values, beside, self.known)
+
+    def of_part(self, part):
+        """The places of the points of a `dgarray.spaces.parts.Part`."""
+        return np.rint(np.broadcast_to(part.spread(np.arange(self.count, dtype=float)), part.shape)).astype(int)
+
+    def labelled(self, values, name, attrs):
+        """Numbers of the places as an array of xarray."""
+        at = {axis: ("element", x) for axis, x in zip("xyz", self.mesh.centroids.T)}
+        return xr.DataArray(values, at | {"cell_number": ("element", self.mesh.numbers)}, "element", name, attrs)
+
+
+class OfCells(OfElements):
+    """One number in each cell of a grid."""
+
+    kinds = "number", "element"
+
+    def labelled(self, values, name, attrs):
+        axes = self.space.coordinates(partial(units, self.sim.law))
+        return xr.DataArray(values.reshape(self.space.grid.shape), axes, self.space.dims, name, attrs)
+
+
+class Everywhere:
+    """One number everywhere, for laws whose coefficients are power series about the nodes of a grid."""
+
+    kinds, count, numbers = ("number",), 1, False
+    advice = ("; a law's coefficients are power series about the nodes here, and a medium that jumps from cell to cell has "
+              "none: FiniteVolume has derivatives by each cell")
+
+    def __init__(self, sim):
+        self.sim, self.method = sim, sim.method
+        if sim.method.variant == "collapsed":          # of numbers alone; all variants agree to rounding
+            self.method = replace(sim.method, variant=None)
+
+    def parameter(self, own):
+        value = self.sim.law.parameters[own]
+        return Shifted(*(np.zeros(1), value) if callable(value) else (np.full(1, value), 0.0))
+
+    def of_part(self, part):
+        return np.zeros(part.shape, int)
+
+
+class Shifted:
+    """A function of x that is a number, plus another function.
+
+    values   (1,);  beside: function of x, or 0"""
+
+    def __init__(self, values, beside):
+        self.values, self.beside = np.asarray(values, float), beside
+
+    def __repr__(self):
+        number, name = float(self.values[0]), getattr(self.beside, "__name__", self.beside)
+        return f"<{name} + {number!r}>" if callable(self.beside) else repr(number + self.beside)
+
+    def __call__(self, x):
+        return float(self.values[0]) + (self.beside(x) if callable(self.beside) else self.beside)
+
+    def plus(self, values):
+        return Shifted(self.values + values, self.beside)

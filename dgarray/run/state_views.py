@@ -1,0 +1,83 @@
+"""How records and datasets see the states of an operator, as matrices, so that derivatives by what was seen find back."""
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .program_adjoints import sets_of
+
+
+class View(NamedTuple):
+    """A part of the state, as it is seen.
+
+    prefix    of its name in programs;  cells: numbers of its elements, or places of a grid, (element,)
+    take      function (state, numbers in the part) -> values (variable, row, number) on the host
+    matrix    from the rows of the state to those that records see;  own: to those of the part's own snapshots"""
+
+    prefix: str
+    cells: np.ndarray
+    take: Callable
+    matrix: np.ndarray
+    own: np.ndarray
+
+
+class ViewsOfSets:
+    """The views of an operator of discontinuous Galerkin: one of each element set."""
+
+    def __init__(self, operator):
+        self.operator, self.sets, self.count = operator, sets_of(operator), operator.mesh.cell_count
+        self.views = []
+        for prefix, (name, each, cells) in self.sets.items():
+            basis = each.tables.basis
+            nodal = basis.reference.nodal if basis.modal else np.eye(each.shape[1])
+
+            def take(state, numbers, name=name, each=each):
+                found = each.operations.take(operator.by_set(state)[name], numbers)
+                return found[:each.tables.physics.moving].astype(float)
+            self.views.append(View(prefix, cells, take, operator.to_highest[name] @ nodal, nodal))
+
+    def of_snapshot(self, given, number):
+        """[(numbers of elements, derivatives (variable, row, element) by their values in a snapshot)], from those by a dataset,
+        {zone: {name: (time, element, node)}}."""
+        zones = self.operator.zones if None not in given else {None: np.arange(self.count)}
+        return [(cells, np.stack([given[None if zone is None else str(zone)][name][number].T
+                                  for name in self.operator.law.variables])) for zone, cells in zones.items()]
+
+    def initial(self, sim, found):
+        """(Derivatives by the initial state, as plain arrays; a dataset of those by its values at the nodes), from
+        {prefix: derivatives}."""
+        parts = {}
+        for prefix, (name, each, _) in self.sets.items():
+            parts[name] = found[prefix]
+            if each.tables.basis.modal:          # by the values at the nodes, N of modes
+                matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
+                parts[name] = matrix @ (matrix.T @ found[prefix])
+        arrays = self.operator.merged({name: found[prefix] for prefix, (name, _, _) in self.sets.items()})
+        return arrays, sim.dataset(self.operator.merged(parts)).isel(time=0, drop=True)
+
+
+class ViewOfGrid:
+    """The view of an operator on a grid, whose state is one array with one place after the other."""
+
+    def __init__(self, operator):
+        self.operator, self.count = operator, operator.space.count
+        self.rows = operator.shape[1] if operator.space.order else 1
+        every = np.eye(self.rows)
+        self.views = [View("", np.arange(self.count), operator.take, every, every)]
+
+    def of_snapshot(self, given, number):
+        """As of `ViewsOfSets`; a dataset has the values {name: (time, z, y, x)}, and may have all scaled derivatives."""
+        names, found = self.operator.law.variables, given[None]
+        values = np.zeros((len(names), self.rows, self.count))
+        for v, name in enumerate(names):
+            values[v, 0] = found[name][number].ravel()
+            if f"{name}_derivatives" in found:
+                values[v] += found[f"{name}_derivatives"][number].reshape(self.rows, -1)
+        return [(np.arange(self.count), values)]
+
+    def initial(self, sim, found):
+        """As of `ViewsOfSets`, with the derivatives by all scaled derivatives at the nodes, where the state has them."""
+        whole = sim.replace(method=replace(sim.method, derivatives=True)) if self.rows > 1 else sim
+        arrays = found[""].reshape(self.operator.shape)
+        return arrays, whole.dataset(arrays).isel(time=0, drop=True)
