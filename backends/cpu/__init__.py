@@ -50,5 +50,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is SetOperations:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {BilinearSums: FusedSums, CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorOperations: TensorFused}.get(
-            recipe, recipe)
+        return {BilinearSums: FusedSums, CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused,
+                TensorOperations: TensorFused}.get(recipe, recipe)
