@@ -43,14 +43,14 @@ class KeptStates:
         inside   whether the states between the stages of each step are wanted, as `StepStates.computed` gives them; None of
                  the last state"""
         most, end = self.most or max(self.least, isqrt(len(self.steps))), len(self.steps)
-        self.inside, per_step = (StepStates(operator), operator.stage_count) if inside else (None, 1)
+        self.inside, per_step, last = StepStates(operator) if inside else None, operator.stage_count if inside else 1, True
         while self.kept:
             first = max(self.kept)
             state = operator.state(self.kept[first])
             room = most - len(self.kept) + 1
-            yield from self.between(operator, state, first, end, max(1, room), per_step, end == len(self.steps))
+            yield from self.between(operator, state, first, end, max(1, room), per_step, last)
             self.kept.pop(first)
-            end = first
+            last, end = False, first
 
     def between(self, operator, state, first, end, room, per_step, last):
         """The same of the steps from `first` to `end` - 1, of which the state before the first is there, and if `last` of the

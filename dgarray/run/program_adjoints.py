@@ -52,13 +52,6 @@ class ProgramAdjoints:
             self.points.add((name, *options), each, found[f"adjoint of {each}"])
         return found
 
-    def forward(self, name, given):
-        """The outputs of a program itself; given as of `run`."""
-        if name not in self.programs:
-            self.programs[name] = self.backend.interpreter(self.operator.program(name), self.constants)
-        program = self.programs[name].program
-        return self.programs[name].run({each: given[each] for each in (*program.inputs(), *program.inputs("number"))})
-
     def owners(self, program, parameter):
         """{name of a constant: (parameter, the element of the mesh whose parameter each of its entries is)}."""
         found = {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
-from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
+from ..methods.dg.weights import AdjustedWeights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace

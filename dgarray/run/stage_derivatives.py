@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..methods.dg.adjoint_matrices import AdjointMatrices
+from ..methods.dg.element_values import ElementValues, Products
 from ..methods.dg.set_constants import SortedFaces
 from ..methods.operation import Operation
 from ..physics.capacity import times
@@ -100,15 +101,13 @@ class SetDerivatives:
         self.matrices, around = AdjointMatrices(self.tables), np.zeros(self.tables.elements, bool)
         mesh = self.tables.mesh
         around[:] = wanted[cells] | wanted[cells][mesh.neighbour_cell].any(axis=1)
-        self.at_faces, self.inside, self.points, self.volume = (
-            Values(of_set.operations, matrix, np.flatnonzero(around)) for matrix in (
-                self.matrices.values_at_faces, None, self.tables.basis.interpolate, self.matrices.volume))
+        self.of_set, self.around = of_set.operations, np.flatnonzero(around)
         self.functions = self.listed([*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources()])
         self.capacity = self.listed(self.capacities())
 
     def listed(self, functions):
-        """[(what a stage adds to, [(parameter, elements)] of its terms, `Values` of s and of q)]; bilinear functions of the same
-        values are one."""
+        """[(what a stage adds to, [(parameter, elements)] of its terms, the `ElementValues` that it reads of s, and of q; None: the
+        unknowns)]; bilinear functions of the same values are one."""
         found, together = [], {}
         for sampled, *values in functions:
             owners = {name: each for name, each in sampled.owners.items() if each[2].any()}
@@ -124,11 +123,11 @@ class SetDerivatives:
         found, known = [], {}
 
         def values(of, which, state):
-            if of.matrix is None:
+            if of is None:
                 return state
             if (of, which) not in known:
                 known[of, which] = of.array(which)
-                found.append(Operation("values", lambda: of.put(state, known[of, which])))
+                found.append(of.operation(state, known[of, which]))
             return known[of, which]
         for sums, owners, of_s, of_q in self.functions:
             given = values(of_s, "s", s), values(of_q, "q", q)
@@ -152,6 +151,22 @@ class SetDerivatives:
                 if parameter == name:
                     total += np.bincount(elements, sums, len(total))
         return total
+
+    def values(self, matrix):
+        """The `ElementValues` of a matrix, None without one."""
+        if matrix is None:
+            return None
+        tables = self.tables
+        return self.backend.operations(ElementValues, Products(matrix, self.around, tables.variables, self.of_set.layout(),
+                                                               tables.elements))
+
+    def places(self, values, rows, elements):
+        """Where rows of elements are in the arrays of `ElementValues` or, None, in a state, and the step from one variable to the
+        next."""
+        if values is not None:
+            return values.places(rows, elements)
+        first, stride, step = self.of_set.layout()
+        return first[elements] + step * rows, stride
 
     # The functions that read parameters, where they are evaluated.
 
@@ -208,6 +223,10 @@ class SetDerivatives:
                      "face": {name: values[..., order] for name, values in group.values.items()}}
             yield self.at_sides(group.jump, ("q",), given, self.owners(group.jump, {"m": cells}), cells[None], sides, nodes[None])
 
+    @cached_property
+    def at_faces(self):
+        return self.values(self.matrices.values_at_faces)
+
     def sorted(self, cells, sides):
         """The order of faces by pieces of elements, and in a piece by the kind of their mass."""
         return np.lexsort((cells, self.kinds[sides], cells // PIECE))
@@ -222,7 +241,7 @@ class SetDerivatives:
     def at_sides(self, function, states, given, owners, cells, sides, nodes):
         """A function at faces; cells (side, face), sides (face,): of the left one, nodes (side, face point, face)."""
         rows = nodes // self.tables.elements
-        at, stride = self.at_faces.places(rows, cells[:, None])
+        at, stride = self.places(self.at_faces, rows, cells[:, None])
         weight = self.signs * self.matrices.of_fluxes[0, cells][:, None, None]
         return Sampled(function, states, given, owners, at, at, stride, stride, weight, self.matrices.at_faces,
                        self.kinds[sides]), self.at_faces, self.at_faces
@@ -233,16 +252,17 @@ class SetDerivatives:
         if physics.volume_flux is not None:
             return
         function, elements, basis = physics.functions.volume, self.own, tables.basis
+        volume, at_points = self.values(self.matrices.volume), self.values(basis.interpolate)
         points, kinds = len(basis.points), len(self.matrices.volume) // len(basis.points)
         rows = np.arange(points)[None, :, None]
-        at, stride = self.volume.places(np.arange(kinds)[:, None, None] * points + rows, elements)
-        of, of_stride = self.points.places(rows, elements)
+        at, stride = self.places(volume, np.arange(kinds)[:, None, None] * points + rows, elements)
+        of, of_stride = self.places(at_points, rows, elements)
         gradients = tables.geometry.gradients[..., elements]
         given = {"g": dict(enumerate(gradients.reshape(-1, *gradients.shape[2:]))), "m": self.media("volume", elements),
                  "x": self.positions(basis.points)}
         weight = np.broadcast_to(self.signs * self.matrices.of_fluxes[:, elements], (kinds, len(self.signs[0]), 1, len(elements)))
         yield Sampled(function, ("q",), given, self.owners(function, {"m": elements}), at, np.broadcast_to(of, at.shape), stride,
-                      of_stride, weight, np.ones((1, points)), np.zeros(len(elements), int)), self.volume, self.points
+                      of_stride, weight, np.ones((1, points)), np.zeros(len(elements), int)), volume, at_points
 
     def sources(self):
         """Sources at the unknowns' own points."""
@@ -268,11 +288,11 @@ class SetDerivatives:
         """A function at the nodes; of modes, where it is the same in all of an element."""
         tables, elements, matrices = self.tables, self.own, self.matrices
         rows = np.arange(tables.rows)[None, :, None]
-        at, stride = self.inside.places(rows, elements)
+        at, stride = self.places(None, rows, elements)
         given = {"m": self.media("volume", elements), "x": self.positions(tables.basis.points)}
         weight = self.signs * matrices.jacobian[None, None, :, elements]
         return Sampled(function, (state,), given, self.owners(function, {"m": elements}), at, at, stride, stride, weight,
-                       matrices.mass[None], np.zeros(len(elements), int)), self.inside, self.inside
+                       matrices.mass[None], np.zeros(len(elements), int)), None, None
 
     @property
     def own(self):
@@ -283,35 +303,6 @@ class SetDerivatives:
         if not self.tables.needs_x:
             return {}
         return dict(enumerate(self.tables.geometry.coordinates(points)[..., self.own]))
-
-
-class Values:
-    """What functions read of a state: its unknowns, or a matrix (row, row of the state) times them, in some elements.
-
-    elements   numbers of these, ascending"""
-
-    def __init__(self, operations, matrix, elements):
-        self.operations, self.matrix, self.elements, self.arrays = operations, matrix, elements, {}
-        self.number = np.zeros(operations.tables.elements, int)
-        self.number[elements] = np.arange(len(elements))
-
-    def array(self, which):
-        """The array of the values of one of several states, (variable, row, element); made once."""
-        if which not in self.arrays:
-            tables = self.operations.tables
-            self.arrays[which] = self.operations.backend.zeros((tables.variables, len(self.matrix), len(self.elements)))
-        return self.arrays[which]
-
-    def put(self, state, array):
-        """Compute the values of a state."""
-        array[...] = self.matrix @ self.operations.gather(state, self.operations.places_of(self.elements))
-
-    def places(self, rows, elements):
-        """Where rows of elements are in the array, and the step from one variable to the next."""
-        if self.matrix is None:
-            first, stride, step = self.operations.layout()
-            return first[elements] + step * rows, stride
-        return rows * len(self.elements) + self.number[elements], len(self.matrix) * len(self.elements)
 
 
 class JoinDerivatives:
@@ -332,7 +323,7 @@ class JoinDerivatives:
     def add(self, factor, s, q, t):
         given = {"t": t}
         for prefix, each in self.sets.items():
-            of_set = each.inside.operations
+            of_set = each.of_set
             given[f"{prefix}q"] = np.asarray(of_set.host(q[each.name]), float)
             adjoint = given[f"adjoint of {prefix}flux"] = np.zeros((len(each.signs[0]), each.tables.basis.face_nodes.size,
                                                                      each.tables.elements))
