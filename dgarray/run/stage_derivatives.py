@@ -89,6 +89,13 @@ class KeptLists:
         return self.lists[key][0]
 
 
+def serves(tables, parameters):
+    """Whether `SetDerivatives` has all that reads parameters in a set: not fluxes of the split form, of one at a face."""
+    split = tables.physics.volume_flux is not None and any(
+        argument in ("ml", "mr") and which in parameters for argument, which in tables.physics.functions.two_point.used.values())
+    return not split and AdjointMatrices(tables).serve()
+
+
 class SetDerivatives:
     """Those of a set of elements.
 
