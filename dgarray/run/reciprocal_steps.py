@@ -10,12 +10,14 @@ from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
 from ..methods.dg.weights import AdjustedWeights, signs, weights_of
+from ..methods.operation import KeptLists
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
 from .program_adjoints import host, sets_of
-from .stage_derivatives import KeptLists, StageDerivatives, serves
+from .set_derivatives import serves
+from .stage_derivatives import StageDerivatives
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
