@@ -9,12 +9,14 @@ import numpy as np
 from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.weights import AdjustedWeights, signs, weights_of
+from ..methods.operation import KeptLists
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
 from .program_adjoints import host, sets_of
-from .stage_derivatives import KeptLists, StageDerivatives, serves
+from .set_derivatives import serves
+from .stage_derivatives import StageDerivatives
 from .state_views import ViewsOfSets
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
