@@ -1,5 +1,5 @@
-"""The transpose of a Taylor recursion. With w = R + tau / k L w, k = stages, ..., 1, and the adjoint b of the result, of its first
-`kept` coefficients, with zeros behind them,
+"""The transpose of a Taylor recursion. With w = R + tau / k L w, k = stages, ..., 1, and the adjoint b of the result, of the
+first `kept` coefficients, with zeros behind them,
 
     b_1 = b,  b_(k+1) = tau / k L^T b_k,   and that of R is the sum of all b_k, k up to stages + 1;
 
