@@ -6,6 +6,8 @@ first `kept` coefficients, with zeros behind them,
 that of a coefficient s in L is the sum over k of b_k . tau / k (dL / ds) w_(k+1), where w_(k+1) is what the stage with this k
 reads. Goodrich, Hagstrom & Lorenz 2006; Griewank & Walther 2008, chapter 3.
 """
+import numpy as np
+
 from . import recursion
 
 
@@ -28,9 +30,10 @@ def slopes(backend, operation, R, b, tau, series, wanted):
 
     def correlated(number, v, values):
         """Add d/ds (v . s values) = the sum over c of v_c values_(c - i) to that of the coefficient i of a series."""
-        values = values[tuple(map(slice, v.shape[:-1]))]
-        inside = tuple(slice(0, min(sizes)) for sizes in zip(found[number].shape[:-1], v.shape[:-1]))
-        found[number][inside] += reversed_(backend.series_product(reversed_(v), values))[inside]
+        axes = "zyx"[:v.ndim - 1]
+        for i in np.ndindex(*map(min, found[number].shape[:-1], v.shape[:-1])):
+            later = v[tuple(slice(n, None) for n in i)]
+            found[number][i] += backend.xp.einsum(f"{axes}c,{axes}c->c", later, values[tuple(map(slice, later.shape[:-1]))])
     for k, b_k, w in zip(range(1, operation.stages + 1), adjoints(backend, operation, b, tau, series), read[::-1]):
         for i, b_i in enumerate(b_k):
             rates, g = [rate for rate in operation.rates if rate.to == i], tau / k * b_i
