@@ -11,6 +11,7 @@ from matrix import (
     RECORDS,
     SEVERAL,
     Run,
+    boundary_of,
     candidates,
     cost,
     law_of,
@@ -20,6 +21,7 @@ from matrix import (
     observed,
     runs,
     simulation,
+    state_of,
 )
 from matrix_images import difference
 from pairs import cover
@@ -57,10 +59,12 @@ def test_the_runs_hold_every_pair_of_values(law):
 
 # Gradients, see docs/gradients.md.
 
-def graded(run):
-    """Whether a run stands for those that have a gradient, without limiters and on meshes; in 3D nothing of it is new."""
+def graded(run, *shapes):
+    """Whether a run stands for those that have a gradient, without limiters and on cells of these shapes, by default on meshes;
+    in 3D nothing of it is new."""
     whole = (run.parts, run.records) == (PARTS[0], RECORDS[0])
-    return whole and run.shape != "grid" and run.method != "limited" and run.dim in ("1D", "2D", "2D TM")
+    wanted = run.shape in shapes if shapes else run.shape != "grid"
+    return whole and wanted and run.method != "limited" and run.dim in ("1D", "2D", "2D TM")
 
 
 GRADED = [run for law in ("Acoustics", "Maxwell") for run in cover([run for run in candidates(law) if graded(run)], cost)]
@@ -73,7 +77,13 @@ def test_gradients_pass_the_taylor_test(run):
     the whole medium changes; those of nonlinear laws have one in all smooth states."""
     cells = {"1D": 6, "2D": 3}[run.dim[:2]] * (1 + (run.boundary == "periodic"))
     sim = simulation(run, cells)
-    low, high = sim.mesh.points.min(axis=0), sim.mesh.points.max(axis=0)
+    found = taylor_test(sim, run, sim.mesh.points, "element" if run.flux in ("upwind", "central") else "number")
+    assert np.all(np.abs(found.order[1:4] - 2) < 0.02) or found.remainder[4] < 1e-9 * found.difference[4]
+
+
+def taylor_test(sim, run, corners, kind, step=1e-3):
+    """Of three steps of a simulation, by the initial state and a medium."""
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
     points = low + (high - low) * np.array([(0.3, 0.4), (0.62, 0.71)])[:, :sim.law.dim]
     dt = 0.5 * float(sim.operator.largest_step(sim.operator.state(sim.project()), 0.0))
     sim = sim.replace(record={"mic": dg.Points(points)}, until=3 * dt, dt=dt, exact=None)
@@ -82,9 +92,37 @@ def test_gradients_pass_the_taylor_test(run):
         record = ds.dg.record("mic")
         return sum((record[name] ** 2).sum() for name in sim.law.variables)
     medium = {"Acoustics": "sound_speed", "Maxwell": "eps"}[run.law]
-    kind = "element" if run.flux in ("upwind", "central") else "number"
-    found = sim.gradient(misfit, {"initial": True, medium: kind}).check()
-    assert np.all(np.abs(found.order[1:4] - 2) < 0.02) or found.remainder[4] < 1e-9 * found.difference[4]
+    return sim.gradient(misfit, {"initial": True, medium: kind}).check(step)
+
+
+ON_GRIDS = {"first-order": METHODS["first-order"], "muscl": dg.FiniteVolume("muscl", limiter=None), "weno": METHODS["weno"],
+            "muscl unsplit": dg.FiniteVolume("muscl", splitting=None, limiter=None)}
+WALLS = {"Acoustics": ("wall", "pressure_release"), "Maxwell": ("pec", "pmc")}
+HERMITE = [Run(law, dim, f"Hermite {N}", "grid", "none", boundary, medium) for law, walls in WALLS.items()
+           for dim in LAWS[law][:2] for N in (1, 2) for boundary in ("periodic", "sponge", *walls)
+           for medium in ("constant", "smooth")]
+GRADED_ON_GRIDS = [run for law in ("Acoustics", "Maxwell") for run in cover(
+    [run for run in candidates(law) if graded(run, "grid") and run.dim in LAWS[law][:2]], cost)]
+GRADED_ON_GRIDS += cover(HERMITE, lambda run: int(run.dim[0]))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("run", GRADED_ON_GRIDS, ids=str)
+def test_gradients_on_grids_pass_the_taylor_test(run):
+    """The state differs in all cells, and steps are short, since weights of weno have no derivative where cells are equal."""
+    law = law_of(run)
+    q = state_of(run._replace(boundary="periodic") if run.boundary == "sponge" else run, law)
+
+    def uneven(x):
+        return tuple(np.sin(1.3 * x[0] + 0.9 * x[-1] + 0.7 * k) + 0.3 * np.cos(2 * sum(x) + k)
+                     for k in range(len(law.variables)))
+    boundary = dg.Sponge(0.4, 0.1) if run.boundary == "sponge" else boundary_of(run, law, q)
+    method = ON_GRIDS.get(run.method) or dg.Hermite(int(run.method[-1]))
+    flux = getattr(dg, run.flux) if run.method in ON_GRIDS and run.method != "weno" else None
+    sim = dg.Simulation(mesh_of(run, 7), law, method, boundary, uneven, flux=flux, backend="numpy", kernels="array", threads=1)
+    kind = "element" if run.flux == "upwind" and run.method != "weno" else "number"
+    found = taylor_test(sim, run, (sim.mesh.lower, sim.mesh.upper), kind, 1e-5 if run.method == "weno" else 1e-3)
+    assert np.all(np.abs(found.order[1:4] - 2) < 0.02) or found.remainder[4] < 1e-6 * found.difference[4]
 
 
 # On parts of a mesh or grid, see docs/several-processes.md.

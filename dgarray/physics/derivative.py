@@ -12,9 +12,11 @@ from .trace import BOOLEAN
 def evaluated(graph, inputs):
     """The values of a graph's outputs, a list.  inputs: {name of an input: value}"""
     values = []
-    for op, *rest in graph.nodes:
+    for (op, *rest), done in zip(graph.nodes, graph.done):
         values.append(inputs[rest[0]] if op == "input" else rest[0] if op == "const" else
                       getattr(np, op)(*[values[i] for i in rest]))
+        for i in done:          # their memory is for those that follow
+            values[i] = None
     return [values[i] for i in graph.outputs]
 
 

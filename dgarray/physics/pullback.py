@@ -8,6 +8,7 @@ from numbers import Real
 
 import numpy as np
 
+from .derivative import evaluated
 from .pointwise import Pointwise
 from .trace import BOOLEAN, operands
 
@@ -95,4 +96,12 @@ def transposed(function, wanted):
                   for (argument, which), name in names.items()}
         return pullback(graph, values, given["adjoint"], wanted)
     adjoints.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in inputs])
-    return Pointwise(adjoints, inputs, f"adjoint of {function.name}")
+    return ByGraph(adjoints, inputs, f"adjoint of {function.name}")
+
+
+class ByGraph(Pointwise):
+    """A function that is computed by its graph, which leaves out what its text makes for nothing."""
+
+    def __call__(self, **arrays):
+        return tuple(evaluated(self.graph, {name: arrays[argument] if which is None else arrays[argument][which]
+                                            for name, (argument, which) in self.used.items()}))

@@ -99,6 +99,16 @@ class Graph:
         return sum(count for op, count in self.operations.items() if op in FLOPS)
 
     @cached_property
+    def done(self):
+        """For each node the numbers of those that no later one needs, nor the outputs."""
+        last = {i: number for number, node in enumerate(self.nodes) for i in operands(node)}
+        found = [[] for _ in self.nodes]
+        for i, number in last.items():
+            if i not in self.outputs:
+                found[number].append(i)
+        return found
+
+    @cached_property
     def width(self):
         """The most numbers that are there at once in one evaluation, besides inputs and constants."""
         last = {i: number for number, node in enumerate(self.nodes) for i in operands(node)}

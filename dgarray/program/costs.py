@@ -114,8 +114,8 @@ def flops_of(program, operation):
         return operation.function.graph.flops * prod(program.values[operation.result].shape[1:])
     if type(operation) is Recursion:
         return recursion.flops(operation) * operation.read.shape[-1]
-    if type(operation) is TransposedRecursion:          # one recursion, and of the series three, and their products
-        return (1 + 2 * operation.slopes) * recursion.flops(operation.recursion) * operation.adjoint.shape[-1]
+    if type(operation) is TransposedRecursion:          # about one recursion; for series also what it reads, and products
+        return (1 + 2 * bool(operation.slopes)) * recursion.flops(operation.recursion) * operation.adjoint.shape[-1]
     if type(operation) is Reduction:
         return prod(operation.read.shape)
     return prod(operation.read.shape) if type(operation) is Put and operation.how == "add" else 0

@@ -288,7 +288,7 @@ class Interpreter:
         tau = arrays[own_recursion.tau]
         if operation.slopes:
             R = self.seen(own_recursion.read, arrays, columns, own)
-            found = recursion_transpose.slopes(self.backend, own_recursion, R, b, tau, series)
+            found = recursion_transpose.slopes(self.backend, own_recursion, R, b, tau, series, operation.slopes)
         else:
             found = recursion_transpose.transposed(self.backend, own_recursion, b, tau, series)
         self.keep(operation.result, found, arrays, own, columns)

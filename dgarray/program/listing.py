@@ -37,7 +37,7 @@ def formula(program, operation):
         return "\n".join([f"{seen(program, operation.read)} + {program.values[operation.tau].name} / k L {operation.term} "
                           f"for k = {operation.stages}, ..., 1, lengths in cells", *rates_of(program, operation)])
     if type(operation) is TransposedRecursion:
-        what = "series" if operation.slopes else "R"
+        what = "its series" if operation.slopes else "R"
         return f"the transpose of {operation.recursion.term}, by {what}, of {seen(program, operation.adjoint)}"
     return f"{operation.how} of rows of {seen(program, operation.read)}"
 

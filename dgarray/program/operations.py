@@ -204,21 +204,22 @@ class Recursion:
 
 @dataclass(frozen=True)
 class TransposedRecursion:
-    """result = the adjoint of R of a recursion, or with `slopes` those of its series, the coefficients of all of them one after
-    the other (coefficient, column), from that of its result: see `dgarray.program.recursion_transpose`.
+    """result = the adjoint of R of a recursion, from that of its result, or those of some of its series, their coefficients one
+    after the other (coefficient, column): see `dgarray.program.recursion_transpose`.
 
-    recursion   the `Recursion`;  adjoint: `Read` of (variable, z, y, x, column), its `kept` coefficients"""
+    recursion   the `Recursion`;  adjoint: `Read` of (variable, z, y, x, column), its `kept` coefficients
+    slopes      numbers of these series; none: of R"""
 
     term: str
     result: int
     recursion: Recursion
     adjoint: Read
-    slopes: bool = False
+    slopes: tuple = ()
 
     @property
     def reads(self):
         first, *others = self.recursion.reads
-        return [self.adjoint, *[first] * self.slopes, *others]
+        return [self.adjoint, *[first] * bool(self.slopes), *others]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
-"""The transpose of a Taylor recursion. With w = R + tau / k L w, k = stages, ..., 1, and the adjoint b of the result, of its first
-`kept` coefficients, with zeros behind them,
+"""The transpose of a Taylor recursion. With w = R + tau / k L w, k = stages, ..., 1, and the adjoint b of the result, of the
+first `kept` coefficients, with zeros behind them,
 
     b_1 = b,  b_(k+1) = tau / k L^T b_k,   and that of R is the sum of all b_k, k up to stages + 1;
 
 that of a coefficient s in L is the sum over k of b_k . tau / k (dL / ds) w_(k+1), where w_(k+1) is what the stage with this k
 reads. Goodrich, Hagstrom & Lorenz 2006; Griewank & Walther 2008, chapter 3.
 """
-from math import prod
+import numpy as np
 
 from . import recursion
 
@@ -20,34 +20,36 @@ def transposed(backend, operation, b, tau, series):
     return total
 
 
-def slopes(backend, operation, R, b, tau, series):
-    """The adjoints of all series, their coefficients one after the other: (coefficient, column)."""
+def slopes(backend, operation, R, b, tau, series, wanted):
+    """The adjoints of the series with the numbers `wanted`, their coefficients one after the other: (coefficient, column)."""
     read, w = [], list(R)          # what the stages read, that with k = 1 last
     for k in range(operation.stages, 0, -1):
         read.append(w)
         w = recursion.stage(backend, operation, R, w, tau / k, series, operation.needed(k))
-    found = [backend.xp.zeros_like(each) for each in series]
+    found = {number: backend.xp.zeros_like(series[number]) for number in wanted}
 
     def correlated(number, v, values):
         """Add d/ds (v . s values) = the sum over c of v_c values_(c - i) to that of the coefficient i of a series."""
-        values = values[tuple(map(slice, v.shape[:-1]))]
-        inside = tuple(slice(0, min(sizes)) for sizes in zip(found[number].shape[:-1], v.shape[:-1]))
-        found[number][inside] += reversed_(backend.series_product(reversed_(v), values))[inside]
+        axes = "zyx"[:v.ndim - 1]
+        for i in np.ndindex(*map(min, found[number].shape[:-1], v.shape[:-1])):
+            later = v[tuple(slice(n, None) for n in i)]
+            found[number][i] += backend.xp.einsum(f"{axes}c,{axes}c->c", later, values[tuple(map(slice, later.shape[:-1]))])
     for k, b_k, w in zip(range(1, operation.stages + 1), adjoints(backend, operation, b, tau, series), read[::-1]):
         for i, b_i in enumerate(b_k):
             rates, g = [rate for rate in operation.rates if rate.to == i], tau / k * b_i
-            if i in operation.over:
+            if operation.over.get(i) in found:
                 sum_of_rates = backend.xp.zeros_like(b_i)
                 for rate in rates:
                     value = w[rate.of] if rate.series is None else backend.series_product(series[rate.series], w[rate.of])
                     sum_of_rates = backend.add_derivative(sum_of_rates, rate.factor, value, rate.axis)
                 correlated(operation.over[i], g, sum_of_rates)
+            if i in operation.over:
                 g = by_transposed(backend, series[operation.over[i]], g)
             for rate in rates:
-                if rate.series is not None:
+                if rate.series in found:
                     v = derivative_transposed(backend, rate.factor * g, rate.axis, w[rate.of].shape)
                     correlated(rate.series, v, w[rate.of])
-    return backend.xp.concatenate([each.reshape(-1, each.shape[-1]) for each in found])
+    return backend.xp.concatenate([each.reshape(-1, each.shape[-1]) for each in found.values()])
 
 
 def adjoints(backend, operation, b, tau, series):
@@ -92,8 +94,3 @@ def reversed_(values):
 def add(large, small):
     """Add coefficients to those of an array that has as many or more along each axis."""
     large[tuple(map(slice, small.shape[:-1]))] += small
-
-
-def entries(operation):
-    """Numbers of the coefficients of all series, for a column."""
-    return sum(prod(read.shape[:-1]) for read in operation.series)

@@ -13,7 +13,6 @@ from ..physics.pullback import transposed
 from .arrays import Array, Trace, apply, gather, join, product, put, reduce
 from .interpreter import viewed
 from .operations import Copy, Join, Pointwise, Product, Put, Read, Recursion, Reduction, TransposedRecursion
-from .recursion_transpose import entries
 
 
 class NotDifferentiable(ValueError):
@@ -276,12 +275,13 @@ class Adjoint:
             return self.trace.record(made, shape, total.domain)
         columns = total.shape[-1]
         if operation.read.value in self.active:
-            found = record(False, (*operation.read.shape[:-1], columns))
+            found = record((), (*operation.read.shape[:-1], columns))
             self.give([operation.read], found.reshape(1, *lead_of(operation.read)))
-        if any(read.value in self.active for read in operation.series):
-            found, first = record(True, (entries(operation), columns)), 0
-            for read in operation.series:
-                count = prod(read.shape[:-1])
+        wanted = {number: read for number, read in enumerate(operation.series) if read.value in self.active}
+        if wanted:
+            counts = [prod(read.shape[:-1]) for read in wanted.values()]
+            found, first = record(tuple(wanted), (sum(counts), columns)), 0
+            for read, count in zip(wanted.values(), counts):
                 self.give([read], found[first:first + count].reshape(1, *lead_of(read)))
                 first += count
 

@@ -107,8 +107,8 @@ def check_sweeps(operator, by_cell):
                                 f"there: {method!r}; take limiter=None, scheme='weno' or scheme='first-order'")
     for name in by_cell if method.scheme == "weno" else ():
         if any((np.diff(operator.tables.parameters[name], axis=axis) == 0).any() for axis in range(operator.mesh.dim)):
-            raise NotDifferentiable("scheme='weno' takes the largest wave speed of six cells, which has no derivative by each of "
-                                    f"them where {argument(operator.law, name)} is the same in cells side by side; take "
+            raise NotDifferentiable("scheme='weno' takes the largest wave speed of six cells, which has no derivative by each "
+                                    f"of them where {argument(operator.law, name)} is the same in cells side by side; take "
                                     "'number', scheme='muscl' with limiter=None, or 'first-order'")
     if operations.replaced or operations.warmed:
         raise NotDifferentiable(f"fluxes of first order took the place of {operations.replaced} others in this run, as states "

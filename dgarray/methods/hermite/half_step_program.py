@@ -145,7 +145,8 @@ class HalfStep:
         shape, given = value.shape[:d], value.shape[d:]
         places = Domain("places", prod(given))
         everywhere = list(given) == self.lengths
-        self.slopes[name] = {parameter: each.reshape(*shape, -1) for parameter, each in zip(self.by, changes)}
+        slopes = {parameter: each.reshape(*shape, -1) for parameter, each in zip(self.by, changes) if each.any()}
+        self.slopes |= {name: slopes} if slopes else {}
         found = self.trace.constant(name, (*shape, places.count), self.targets if everywhere else places,
                                     lambda: value.reshape(*shape, -1))
         if everywhere:
