@@ -156,7 +156,7 @@ def test_components_off_the_diagonal_are_finite_differences():
 
 def test_tensors_of_objectives_stay_positive_definite():
     objective = dg.objective(in_plane(M), heard, {"eps_xy": "number"})
-    with pytest.raises(ValueError, match="must be positive definite, but in the element 0 it has eps_xx = 2, eps_yy = 3"):
+    with pytest.raises(ValueError, match="must be positive definite, but in the element 0 it has eps_xx = 2, eps_xy = 2.5"):
         objective([2.5])
 
 

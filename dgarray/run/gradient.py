@@ -291,9 +291,6 @@ def check_run(sim):
         raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
     if not isinstance(sim.method, DG):
         raise ValueError(f"gradients are for discontinuous Galerkin, not for {sim.method!r}; take NodalDG, ModalDG or TensorDG")
-    if sim.law.laws is not None:
-        raise ValueError(f"gradients are for one law, not for laws by region, {', '.join(sim.law.laws)}; give one law whose "
-                         "parameters are by region, {region: number}")
 
 
 def checked(sim, wrt):
@@ -304,6 +301,10 @@ def checked(sim, wrt):
         raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = ("initial", *own_names(sim.law))
+    if sim.law.laws is not None and wrt.keys() - {"initial"}:
+        raise ValueError(f"wrt={', '.join(wrt)} is not allowed with laws by region, {', '.join(map(str, sim.law.laws))}, where "
+                         "derivatives are by the initial state alone; give one law whose parameters are by region, "
+                         "{region: number}")
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a medium, see `MediumNumbers`, or of a source or condition, `NamedNumbers`
             kinds = KINDS if of_medium(sim.law, name) else ("number",)

@@ -1,10 +1,14 @@
 """Recorders backwards: from the derivatives of a number by what was recorded those by the states that were looked at."""
+from functools import partial
+
 import numpy as np
 
 from ..analysis.fourier import Fourier, Transform, window_value
 from ..analysis.integrals import VolumeIntegral
 from ..analysis.probes import Extrema, Points, SurfaceFields
+from ..analysis.totals import energy_inside, summed, totals
 from ..analysis.tracked_arrays import Tracked, adjoints
+from ..methods.dg.mass import is_weight_adjusted
 from ..program.transpose import NotDifferentiable
 from .program_adjoints import sets_of
 
@@ -27,6 +31,9 @@ class ReverseRecords:
             check(name, recorder)
             read = len(self.sight.read)
             recording = recorder.attach(name, self.sight)
+            if isinstance(recorder, VolumeIntegral) and recorder.function is None:
+                check_totals(name, operator)
+                recording.measure = partial(totals_of_sets, self.sight)
             if len(self.sight.read) > read or not isinstance(recorder, LINEAR):
                 self.nonlinear.add(name)
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
@@ -71,9 +78,16 @@ class ReverseRecords:
 
 def check(name, recorder):
     """Raise NotDifferentiable for a recorder whose values have no derivative here."""
-    if isinstance(recorder, Extrema) or isinstance(recorder, VolumeIntegral) and recorder.function is None:
-        raise NotDifferentiable(f"record {name!r}: {type(recorder).__name__} has no derivative here; take Points, "
-                                "SurfaceFields, Fourier, BoundaryIntegral, or VolumeIntegral with a function")
+    if isinstance(recorder, Extrema):
+        raise NotDifferentiable(f"record {name!r}: Extrema has no derivative here; take Points, SurfaceFields, Fourier, "
+                                "BoundaryIntegral or VolumeIntegral")
+
+
+def check_totals(name, operator):
+    """Raise NotDifferentiable where the totals of a law are no integrals of a function of the state."""
+    if any(is_weight_adjusted(each.tables) for each in operator.operators.values()):
+        raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative beside media that vary "
+                                "inside of elements, and in curved ones; give it a function")
 
 
 class Sight:
@@ -102,12 +116,21 @@ class Sight:
 
     def parameters(self, part):
         """As `Operator.parameters`."""
-        found = self.operator.parameters(part)
+        return self.followed(self.operator.parameters(part), part, np.arange(len(self.set_of)))
+
+    def followed(self, found, part, cells):
+        """Parameters {name: values} at the points of a `Part`, in which those that are asked for remember that they were read;
+        cells: numbers in the mesh of the elements of the part's space."""
         for name in self.by_element.keys() & found.keys():
-            cells = np.broadcast_to(part.spread(np.arange(len(self.set_of), dtype=float)), part.shape)
+            at = np.broadcast_to(part.spread(cells.astype(float)), part.shape)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
-            self.read.append((name, np.rint(cells).astype(int).ravel(), found[name]))
+            self.read.append((name, np.rint(at).astype(int).ravel(), found[name]))
         return found
+
+    def cells_of(self, number):
+        """The numbers in the mesh of the elements of a set, in their order there."""
+        cells = np.flatnonzero(self.set_of == number)
+        return cells[np.argsort(self.number[cells])]
 
     def parameters_beside(self, law, rows, x):
         """As `Operator.parameters_beside`."""
@@ -130,6 +153,13 @@ class Sight:
         self.looked.append((elements, Tracked(values)))
         return self.looked[-1][1]
 
+    def of_set(self, number, state):
+        """All variables of a set at its nodes, (variable, node, element), those of the law and the internal ones."""
+        prefix, name, each, _, nodal = self.parts[number]
+        q = nodal @ np.array(each.operations.host(self.operator.by_set(state)[name]), float)
+        self.looked.append((prefix, Tracked(q)))
+        return self.looked[-1][1]
+
     def fetch(self, state):
         return Ready(self.take(state, np.arange(len(self.set_of))))
 
@@ -145,12 +175,38 @@ class Sight:
 
     def add(self, elements, given, steps, own=False):
         """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
-        own: at the nodes of each set's own order."""
+        own: at the nodes of each set's own order.  elements: their numbers, or the prefix of a set of `of_set`."""
+        if isinstance(elements, str):
+            nodal = next(nodal for prefix, *_, nodal in self.parts if prefix == elements)
+            steps.add(elements, np.arange(given.shape[-1]), nodal.T @ given)
+            return
         for i, (prefix, _, _, *matrices) in enumerate(self.parts):
             matrix = matrices[own]
             inside = self.set_of[elements] == i
             if inside.any():
                 steps.add(prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
+
+
+class SetSight:
+    """A set of elements as `totals` sees it, with the parameters of a `Sight`."""
+
+    def __init__(self, sight, of_set, cells):
+        self.sight, self.of_set, self.cells = sight, of_set, cells
+
+    def __getattr__(self, name):
+        return getattr(self.of_set, name)
+
+    def parameters(self, part):
+        return self.sight.followed(self.of_set.parameters(part), part, self.cells)
+
+
+def totals_of_sets(sight, state, t):
+    """The totals of `dgarray.analysis.totals`, of arrays that remember what was looked at."""
+    found = []
+    for number, (_, _, each, *_) in enumerate(sight.parts):
+        view, q, moving = SetSight(sight, each, sight.cells_of(number)), sight.of_set(number, state), each.tables.physics.moving
+        found += [totals(view, q[:moving]), energy_inside(view, q[:moving], q[moving:])]
+    return summed(found).values()
 
 
 class Ready:
