@@ -16,6 +16,7 @@ from ..methods.dg.method import DG
 from ..physics.dispersion import Dispersion
 from ..physics.laws.law import argument
 from ..spaces.by_element import ByElement
+from ..spaces.by_node import ByNode
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
 from .medium_numbers import MediumNumbers, of_medium
@@ -30,7 +31,7 @@ from .tensor_components import check_definite, with_components
 if TYPE_CHECKING:
     pass
 
-KINDS = ("number", "region", "element")          # of derivatives by a parameter
+KINDS = ("number", "region", "element", "node")          # of derivatives by a parameter
 BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
 
@@ -106,7 +107,14 @@ class Derivatives:
         known, space = {}, sim.method.space(sim.problem)
         bases = {name: self.holders[name].base(name) if name in self.holders else base_of(sim, own)
                  for name, own in self.names.items()}
-        self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
+        self.base = {name: self.at_nodes(name, space, *base) if self.wrt[name] == "node" else ByElement(space, *base, known)
+                     for name, base in bases.items()}
+
+    def at_nodes(self, name, space, values, beside):
+        """A parameter as a `ByNode`. Raises ValueError where elements have other nodes than others."""
+        if len(space.spaces) > 1:
+            raise ValueError(f"wrt={{{name!r}: 'node'}} is not allowed: elements have several shapes or orders; take 'element'")
+        return ByNode(space, np.repeat(values[:, None], len(space.cell.nodes), axis=1), beside)
 
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
@@ -162,7 +170,9 @@ class Derivatives:
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
         check_method(operator)
-        steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        by_node = {own: operator.law.parameters[own] for name, own in self.names.items() if self.wrt[name] == "node"}
+        steps = None if by_node else reciprocal_steps(operator, parameters, self.elements)
+        steps = steps or ReverseSteps(operator, parameters, by_node)
         last = len(times) - 1
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
@@ -205,6 +215,9 @@ class Derivatives:
             regions = self.regions(name)
             return xr.DataArray([values[mesh.regions[region]].sum() for region in regions], {"region": list(regions)}, "region",
                                 name, attrs)
+        if self.wrt[name] == "node":
+            x = {axis: (("element", "node"), each) for axis, each in zip("xyz", self.base[name].positions)}
+            return xr.DataArray(values, x | {"cell_number": ("element", mesh.numbers)}, ("element", "node"), name, attrs)
         places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
         return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
 
@@ -254,7 +267,7 @@ class Derivatives:
 
     def at_places(self, name, values):
         """The numbers of a parameter, as of its derivatives, of which each is that of all its elements: their mean."""
-        counts = self.of_parameter(name, np.ones(self.given.mesh.cell_count))
+        counts = self.of_parameter(name, np.ones(self.base[name].values.shape))
         return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
 
     def spread(self, name, values):
@@ -264,7 +277,7 @@ class Derivatives:
             for region, value in zip(self.regions(name), values):
                 found[self.given.mesh.regions[region]] += value
             return found
-        return np.broadcast_to(values, self.given.mesh.cell_count)
+        return np.broadcast_to(values, self.base[name].values.shape)
 
     def value(self, parameters, start):
         """J of a run with the same steps, parameters larger by {name: (element,)}, and an initial state by {name: array}."""

@@ -122,10 +122,17 @@ class Sight:
         """Parameters {name: values} at the points of a `Part`, in which those that are asked for remember that they were read;
         cells: numbers in the mesh of the elements of the part's space."""
         for name in self.by_element.keys() & found.keys():
+            self.check_element(name)
             at = np.broadcast_to(part.spread(cells.astype(float)), part.shape)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
             self.read.append((name, np.rint(at).astype(int).ravel(), found[name]))
         return found
+
+    def check_element(self, name):
+        """Raise NotDifferentiable for a parameter whose derivatives are by numbers at nodes."""
+        if self.by_element[name].ndim > 1:
+            raise NotDifferentiable("a record reads a parameter of which derivatives at nodes are asked for; take those by "
+                                    "'element', or a function of the state alone")
 
     def cells_of(self, number):
         """The numbers in the mesh of the elements of a set, in their order there."""
@@ -136,6 +143,7 @@ class Sight:
         """As `Operator.parameters_beside`."""
         found = self.operator.parameters_beside(law, rows, x)
         for name in self.by_element.keys() & found.keys():
+            self.check_element(name)
             found[name] = Tracked(found[name])
             self.read.append((name, np.repeat(rows[:, 0], x.shape[2]), found[name]))
         return found

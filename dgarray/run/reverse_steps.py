@@ -14,15 +14,17 @@ class ReverseSteps:
     """The adjoint of the steps of an operator of discontinuous Galerkin, by transposed programs.
 
     operator   whose steps these are;  parameters: names of the law's parameters by which derivatives are asked for
-    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has
+    by_node    as of `ProgramAdjoints`
+    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has, or
+               (element, node)
     needs_states   whether `step` needs the states of the run
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set"""
 
     needs_states = True
 
-    def __init__(self, operator, parameters):
-        self.operator, self.programs = operator, ProgramAdjoints(operator, parameters)
+    def __init__(self, operator, parameters, by_node=None):
+        self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, by_node)
         self.sets, self.found = self.programs.sets, self.programs.found
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
 
