@@ -115,3 +115,20 @@ def test_what_has_no_derivatives_at_nodes_is_said():
     full = dg.Maxwell(2, "TE", eps=[[2.0, 0.3, 0.0], [0.3, 3.0, 0.0], [0.0, 0.0, 1.0]])
     with pytest.raises(ValueError, match="a medium that varies inside of elements needs a law whose variables have a capacity"):
         problem(law=full).gradient(lambda ds: ds.dg.record("mic").Hz.sum(), {"eps_xx": "node"})
+
+
+@pytest.mark.parametrize("law, initial, misfit, media", [
+    (dg.Acoustics(2), sound, heard, ({"sound_speed": 1.0, "density": 1.0}, {"sound_speed": 0.6, "density": 1.5})),
+    pytest.param(dg.Maxwell(2), light, seen, ({"eps": 1.0}, {"eps": 2.0 + dg.Drude(5.0, 0.1)}), marks=pytest.mark.thorough)])
+def test_densities_at_nodes(law, initial, misfit, media):
+    design = dg.design(problem(law=law, initial=initial), misfit, media, where="west", radius=0.3, beta=3.0, at="node")
+    rho = design.density(np.full(16 * 6, 0.7))
+    assert rho.dims == ("element", "node") and rho.shape == (16, 6) and np.all(rho.x < 1e-9)
+    assert np.allclose(rho, rho[0, 0]) and design.grayness(design.x0) == pytest.approx(0, abs=1e-12)
+    random = np.random.default_rng(1)
+    x, d = random.uniform(0.2, 0.8, design.x0.shape), random.uniform(-1, 1, design.x0.shape)
+    value, gradient = design(x)
+    remainders = [abs(design(x + h * d)[0] - value - h * gradient @ d) for h in (2e-3, 1e-3)]
+    assert np.log2(remainders[0] / remainders[1]) == pytest.approx(2, abs=0.02)
+    changed = misfit(design.simulation(x).run())
+    assert value == pytest.approx(float(changed), rel=1e-12)
