@@ -40,7 +40,7 @@ class Gradient:
 
     value      J;  dataset: that of the run
     NAME       of each name that was asked for: of a parameter a DataArray with the dim region, element, element and node, or
-               none; `initial`: a Dataset of the derivatives by the initial values of each variable at the nodes, (element, node)"""
+               none; `initial`: a Dataset of those by the initial values of each variable at the nodes, (element, node)"""
 
     def __init__(self, problem: Derivatives, value: float, dataset: Any, found: dict[str, Any]):
         self.value, self.dataset, self._problem, self._found = value, dataset, problem, found
