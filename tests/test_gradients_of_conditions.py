@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dgarray as dg
+from dgarray.program.transpose import NotDifferentiable
 
 POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 SOUND = dg.Acoustics(2)
@@ -68,6 +69,16 @@ def around(ds):
     return sum((np.abs(record[name]) ** 2 * record.weight).sum() for name in ("p", "vx", "Ez", "Hy") if f"f_{name}" in ds)
 
 
+def energy(ds):
+    record = ds.dg.record("E")
+    return (record.energy ** 2).sum() + sum((record[name] ** 2).sum() for name in ("p", "vx", "Ez", "Hx") if f"E_{name}" in ds)
+
+
+def of_light(eps, method=None, **options):
+    return problem(method=method, record=TOTALS, law=dg.Maxwell(2, eps=eps, **options), initial=light)
+
+
+TOTALS = {"E": dg.VolumeIntegral()}
 SCREEN, BOX = ({"f": dg.Fourier([0.5, 1.0], boundary=name)} for name in ("screen", "around"))
 WAVE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, gauss)
 PULSE = dg.plane_wave(SOUND, (1.0, 0.0), 1.0, dg.pulse((0.5, 3.0), -1.0))
@@ -99,11 +110,20 @@ PROBLEMS = {
     "transform of light": (lambda: problem(record=SCREEN, law=dg.Maxwell(2, eps=2.0), initial=light), around,
                            {"eps": "element", "mu": True}),
     "transform where a field enters": (lambda: problem({"around": dg.total_field(field)}, dg.ModalDG(2), record=BOX), around,
-                                       EVERY | {"around.width": True})}
+                                       EVERY | {"around.width": True}),
+    "totals": (lambda: problem(method=dg.TensorDG(2), shape="quadrilateral", record=TOTALS), energy, EVERY),
+    "totals of modes": (lambda: of_light(2.0, dg.ModalDG(2), sigma=0.2), energy, {"eps": "element", "sigma": True}),
+    "totals of Lorentz": (lambda: of_light({"west": 1.0, "east": 1 + dg.Lorentz(2.0, 4.0, 0.3)}), energy,
+                          {"eps": "element", "eps.strength": "element", "eps.damping": True}),
+    "totals of Debye": (lambda: of_light({"west": 1.0, "east": 1 + dg.Debye(2.0, 0.4)}), energy, ["eps.strength", "eps.tau"]),
+    "totals of Drude": (lambda: of_light({"west": 1.0, "east": 1 + dg.Drude(2.0, 0.4)}), energy, ["eps.plasma", "initial"])}
 
 
-@pytest.mark.parametrize("name", [each if each in ("sheet", "impedance", "pulse", "transform at a sheet") else pytest.param(
-    each, marks=pytest.mark.thorough) for each in PROBLEMS])
+QUICK = "sheet", "impedance", "pulse", "transform at a sheet", "totals of Lorentz"
+
+
+@pytest.mark.parametrize("name", [
+    each if each in QUICK else pytest.param(each, marks=pytest.mark.thorough) for each in PROBLEMS])
 def test_conditions_and_their_numbers_pass_the_taylor_test(name):
     make, misfit, wrt = PROBLEMS[name]
     assert passes(make().gradient(misfit, wrt))
@@ -134,3 +154,26 @@ def test_records_know_what_field_they_are_of_where_its_numbers_are_asked_for():
     plain = sim.run()
     assert plain.dg.record("mic").p.attrs["field"] == "scattered"
     sim.gradient(misfit, "around.amplitude")
+
+
+def test_totals_of_smooth_media_are_refused():
+    smooth = problem(record=TOTALS, law=dg.Acoustics(2, sound_speed=lambda x: 1 + 0.1 * x[0]))
+    with pytest.raises(NotDifferentiable, match="record 'E': VolumeIntegral without a function has no derivative"):
+        smooth.gradient(energy, "initial")
+
+
+def test_densities_of_which_nothing_is_there_yet_store_energy():
+    """Of a term whose strength is 0 in the first medium."""
+    media = {"eps": 1.0}, {"eps": 1.0 + dg.Debye(2.0, 0.4)}
+    design = dg.design(of_light(1.0), lambda ds: ds.dg.record("E").energy.sum(), media, where="east")
+    value, gradient = design(design.x0)
+    remainders = [abs(design(0 * design.x0 + h)[0] - value - h * gradient.sum()) for h in (1e-2, 5e-3)]
+    assert np.all(design.x0 == 0) and np.log2(remainders[0] / remainders[1]) == pytest.approx(2, abs=0.02)
+
+
+def test_laws_by_region_have_derivatives_by_the_initial_state():
+    laws = {"west": dg.Acoustics(2), "east": dg.Acoustics(2, sound_speed=1.5)}
+    sim = problem(method=dg.TensorDG(2), shape="quadrilateral", law=laws)
+    assert passes(sim.gradient(heard, "initial"))
+    with pytest.raises(ValueError, match="with laws by region, west, east, where derivatives are by the initial"):
+        sim.gradient(heard, "sound_speed")

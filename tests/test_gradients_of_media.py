@@ -156,7 +156,7 @@ def test_components_off_the_diagonal_are_finite_differences():
 
 def test_tensors_of_objectives_stay_positive_definite():
     objective = dg.objective(in_plane(M), heard, {"eps_xy": "number"})
-    with pytest.raises(ValueError, match="must be positive definite, but in the element 0 it has eps_xx = 2, eps_yy = 3"):
+    with pytest.raises(ValueError, match="must be positive definite, but in the element 0 it has eps_xx = 2, eps_xy = 2.5"):
         objective([2.5])
 
 
@@ -206,3 +206,30 @@ def test_dispersive_designs_that_are_not_allowed(eps, options, text):
 def test_dispersive_designs_end_before_layers():
     with pytest.raises(ValueError, match="goes on in the absorbing layer"):
         dg.design(of_light(1.0, mesh=LAYERED, boundary=dg.pec), seen, AIR_TO_LORENTZ)
+
+
+@pytest.mark.thorough
+def test_derivatives_of_a_reflection_are_those_of_fresnels_formula():
+    """R = |(1 - n) / (1 + n)|^2, n^2 = eps(f), of a half-space of polar molecules."""
+    f, w = np.array([0.2, 0.4]), 0.4
+    mesh = dg.interval(-4, 4, 24).with_regions({"air": lambda x: x[0] < 0, "water": lambda x: x[0] > 0})
+
+    def medium(tau):
+        return 1.5 + dg.Debye(1.0, tau)
+
+    def start(x):
+        return np.exp(-((x[0] + 2) / w) ** 2), -np.exp(-((x[0] + 2) / w) ** 2)
+    law = dg.Maxwell(1, eps={"air": 1.0, "water": medium(0.4)})
+    sim = dg.Simulation(mesh, law, dg.NodalDG(4), dg.absorbing, start, until=11.0, backend="numpy",
+                        record={"f": dg.Fourier(f, points=[(-3.9,)])})
+    incident = w * np.sqrt(np.pi) * np.exp(-(np.pi * f * w) ** 2)
+
+    def reflected(ds):
+        return ((np.abs(ds.dg.record("f").Ez) ** 2).isel(point=0) / incident ** 2).sum()
+
+    def exact(tau):
+        n = np.sqrt(medium(tau)(f))
+        return np.sum(np.abs((1 - n) / (1 + n)) ** 2)
+    found = sim.gradient(reflected, {"eps.tau": "number"})
+    assert found.value == pytest.approx(exact(0.4), rel=1e-4)
+    assert float(found["eps.tau"]) == pytest.approx((exact(0.4 + 1e-4) - exact(0.4 - 1e-4)) / 2e-4, rel=1e-4)

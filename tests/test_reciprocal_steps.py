@@ -85,8 +85,11 @@ def at_end(ds):
     return sum((each.p.isel(time=-1) ** 2).sum() + (each.vx.isel(time=-1) ** 2).sum() for each in zones)
 
 
+NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS]
+
+
 @pytest.mark.parametrize("some", [None, [1, 4]], ids=["all", "some"])
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS])
+@pytest.mark.parametrize("name", NAMES)
 def test_derivatives_by_parameters_are_those_of_transposed_programs(name, some, monkeypatch):
     sim, taken = PROBLEMS[name](), []
     for module in (kernels, element_values):

@@ -18,18 +18,17 @@ def totals(operator, values, own=None):
     capacity = Pointwise(law.capacity, {"m": numbers}, "capacity") if law.capacity else None
     energy = Pointwise(law.energy, {"q": count, "m": numbers}, "energy") if law.energy else None
     names, weighted = totals_of(law), operator.conserved(values if own is None else np.where(own, values, 0))
-    total = np.zeros(len(names))
+    total = [0.0] * len(names)
     for part in of_places(operator.space.parts(extra=0), own):
         here, m = part.values(values), operator.parameters(part)
         factors = capacity(m=m) if capacity else (1.0,) * count
         densities = [*times(factors, here)] + ([energy(q=here, m=m)[0]] if energy else [])
         if weighted is not None and energy:
             densities[-1] = densities[-1] - sum(d * u for d, u in zip(densities, here)) / 2
-        total += [part.integrate(density) for density in densities]
+        total = [found + part.integrate(density) for found, density in zip(total, densities)]
     if weighted is not None:
-        total[:count] = weighted[0]
-        total[count:] += weighted[1].sum() / 2
-    return dict(zip(names, map(float, total)))
+        total = [*weighted[0], *(found + weighted[1].sum() / 2 for found in total[count:])]
+    return dict(zip(names, total))
 
 
 def energy_inside(operator, fields, values, own=None):
@@ -44,7 +43,7 @@ def energy_inside(operator, fields, values, own=None):
     total = 0.0
     for part in of_places(operator.space.parts(extra=0), own):
         given = dict(q=part.values(fields), w=part.values(values), x=part.x, m=operator.parameters(part))
-        total += float(part.integrate(density(**given)[0]))
+        total = total + part.integrate(density(**given)[0])
     return {"energy": total}
 
 
@@ -58,7 +57,7 @@ def totals_of_arrays(operator, arrays):
     found = []
     for _, zone, part, own in operator.in_zones(arrays):
         found += [totals(zone, zone.nodal(part), own), energy_inside(zone, zone.nodal(part), zone.internal(part), own)]
-    return operator.summed(summed(found))
+    return operator.summed({name: float(total) for name, total in summed(found).items()})
 
 
 def summed(found):

@@ -146,8 +146,8 @@ class Operator:
         return self.problem.parameters(part.x)
 
     def parameters_beside(self, law: Law, rows: np.ndarray, x: np.ndarray) -> dict[str, Any]:
-        """{name: values (face, point)} of a law's parameters at points x (dim, face, point) of faces, rows (element, local face),
-        a hair inside of these elements."""
+        """{name: values (face, point)} of a law's parameters at points x (dim, face, point) of faces, rows (element, local
+        face), a hair inside of these elements."""
         mesh = self.problem.mesh if self.problem.mesh.structured else self.problem.mesh.whole
         return {name: parameter_at(mesh, rows, x, value) for name, value in law.parameters.items()}
 

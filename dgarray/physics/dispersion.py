@@ -107,9 +107,7 @@ class Relaxation(Written):
 
     def energy(self, z):
         """decay P^2 / (2 residue), the energy density that the states store, of terms that have `stores`."""
-        # Where the residue is 0, so is z.
-        residue = self.residue if isinstance(self.residue, Real) else np.where(self.residue > 0, self.residue, 1.0)
-        return self.decay * z[0] * z[0] / (2 * residue)
+        return self.decay * z[0] * z[0] / (2 * self.residue)
 
     @property
     def fastest(self):

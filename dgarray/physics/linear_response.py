@@ -25,9 +25,9 @@ def polarisation(term, high, name=None):
     """The term chi(s) / high of a dispersive permittivity or permeability high + sum of chi, see `dgarray.physics.dispersion`.
 
     Its states have the size of the field, in SI units too.  name: of the law's parameter that is `high`, where it varies"""
-    if isinstance(term, Relaxation):
-        return Relaxing(term, high, name)
     typical = term.typical
+    if isinstance(term, Relaxation):
+        return Relaxing(term, high, name, typical.residue / high or typical.decay or 1.0 if term.of_law else None)
     return Resonating(term, high, name, max(typical.fastest, abs(typical.b0 / high) ** 0.5))
 
 
@@ -66,15 +66,25 @@ class Polarising(Term):
 
 @dataclass(frozen=True)
 class Relaxing(Polarising):
-    """residue / (s + decay) / high:  dz/dt = -decay z + residue / high y,  P = high z."""
+    """residue / (s + decay) / high:  dz/dt = -decay z + unit y,  P = residue / unit z.
 
+    unit   None: residue / high, so that P = high z; else a number, of terms whose residue may be 0"""
+
+    unit: Any = None
     states: int = 1
 
+    @property
+    def gain(self):
+        return self.loss if self.unit is None else self.unit
+
     def rate(self, z, y, x, m):
-        return (self.term.residue / self.high * y - self.term.decay * z[0],)
+        return (self.gain * y - self.term.decay * z[0],)
+
+    def value(self, z):
+        return z[0] if self.unit is None else self.loss / self.unit * z[0]
 
     def energy(self, z):
-        return self.term.energy((self.high * z[0],))
+        return self.term.decay * self.term.residue / (2 * self.gain * self.gain) * z[0] * z[0]
 
     @property
     def fastest(self):

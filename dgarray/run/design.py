@@ -20,8 +20,8 @@ ROUNDING = 1e-12          # by which densities may miss 0 and 1
 
 
 class design:          # noqa: N801  users call it like a function
-    """A number of a run as a function of densities between two media, one in each element of a region, with its gradient, as
-    scipy.optimize takes it:
+    """A number of a run as a function of densities between two media, in each element of a region or at its nodes, with its
+    gradient, as scipy.optimize takes it:
 
         design = dgarray.design(sim, misfit, between=({"sound_speed": 1.0}, {"sound_speed": 0.5}), where="lens", radius=0.1)
         found = scipy.optimize.minimize(design, design.x0, jac=True, method="L-BFGS-B", bounds=design.bounds)
@@ -33,7 +33,7 @@ class design:          # noqa: N801  users call it like a function
         rho = (tanh(beta eta) + tanh(beta (y - eta))) / (tanh(beta eta) + tanh(beta (1 - eta)))
         m = m_0 + rho (m_1 - m_0)
 
-    c, V are centres and measures of the region's elements.
+    c, V are centres and measures of the region's elements, or nodes and equal shares of the measures.
 
     sim      the simulation, or several in a list, on one mesh
     misfit, until, every   as of `Simulation.gradient`; of several simulations one misfit or one for each, which add up
@@ -44,6 +44,7 @@ class design:          # noqa: N801  users call it like a function
     radius   of the cone; 0: no filter
     beta     sharpness of the projection; 0: none, rho = y
     eta      threshold of the projection, between 0 and 1
+    at       "element" (default), or "node": a density at each node of each element, between which media are polynomials
 
     x0       densities whose projection gives the simulation's own value of the first parameter, as near as they can
     bounds   [(0, 1), ...] of x
@@ -51,7 +52,7 @@ class design:          # noqa: N801  users call it like a function
 
     def __init__(self, sim: Any, misfit: Callable | Sequence[Callable], between: Sequence[dict[str, float]],
                  where: str | Sequence[str] | Callable | None = None, radius: float = 0.0, beta: float = 0.0, eta: float = 0.5,
-                 until: Any = None, every: float | None = None):
+                 until: Any = None, every: float | None = None, at: str = "element"):
         sims = list(sim) if isinstance(sim, list | tuple) else [sim]
         misfits: list[Any] = list(misfit) if isinstance(misfit, list | tuple) else [misfit] * len(sims)
         check_lists(sims, misfits)
@@ -64,33 +65,36 @@ class design:          # noqa: N801  users call it like a function
         self._inside = elements_of(mesh, where)
         with_both = [between_media(each, between, where, self._inside) for each in sims]
         self._change = with_both[0][1]
-        self._parts = [objective(each, own, dict.fromkeys(change, "element"), until, every)
+        self._parts = [objective(each, own, dict.fromkeys(change, choose("design: at", at, ("element", "node"))), until, every)
                        for (each, change), own in zip(with_both, misfits)]
         for part in self._parts:
             part.only(self._inside)
-        self._volumes = np.broadcast_to(mesh.measures, mesh.cell_count)[self._inside]          # of a grid there is one
-        self._filter = cone_filter(mesh.centroids[self._inside], self._volumes, radius)
         first, (low, change) = next((name, both) for name, both in self._change.items() if both[1])
-        given = self._parts[0].named(self._parts[0].x0)[first].values.ravel()[self._inside]
-        self.x0 = unprojected(np.clip((given - low) / change, 0, 1), beta, eta)
-        self.bounds = [(0.0, 1.0)] * len(self._inside)
+        given = by_elements(self._parts[0].named(self._parts[0].x0)[first])
+        count = given.size // mesh.cell_count          # of unknowns in an element
+        self._places = (self._inside[:, None] * count + np.arange(count)).ravel()
+        measures = np.broadcast_to(mesh.measures, mesh.cell_count)          # of a grid there is one
+        self._volumes = np.repeat(measures[self._inside] / count, count)
+        centres = np.stack([np.ravel(given[axis].values)[self._places] for axis in "xyz"[:mesh.dim]], axis=1)
+        self._filter = cone_filter(centres, self._volumes, radius)
+        self.x0 = unprojected(np.clip((np.ravel(given.values)[self._places] - low) / change, 0, 1), beta, eta)
+        self.bounds = [(0.0, 1.0)] * len(self._places)
 
     def __call__(self, x: Any) -> tuple[float, np.ndarray]:
         """J and its gradient, (value, flat array as x)."""
         filtered = self._filtered(x)
         found = [part(given) for part, given in zip(self._parts, self._values(x))]
-        by_media = np.sum([gradient for _, gradient in found], axis=0).reshape(len(self._change), -1)[:, self._inside]
+        by_media = np.sum([gradient for _, gradient in found], axis=0).reshape(len(self._change), -1)[:, self._places]
         by_density = np.array([change for _, change in self._change.values()]) @ by_media
         _, slope = projection(filtered, self.beta, self.eta)
         return sum(value for value, _ in found), self._filter.T @ (slope * by_density)
 
     def density(self, x: Any) -> xr.DataArray:
-        """rho, filtered and projected, of the elements of the region, with their centres."""
+        """rho, filtered and projected, of the elements of the region, with their centres, or at their nodes."""
         rho, _ = projection(self._filtered(x), self.beta, self.eta)
         place = next(iter(self._parts[0].named(self._parts[0].x0).values()))
-        if "element" not in place.dims:          # of a grid
-            place = place.stack(element=place.dims).reset_index("element")
-        return place.isel(element=self._inside).copy(data=rho).rename("density").assign_attrs(long_name="density", units="1")
+        place = by_elements(place).isel(element=self._inside)
+        return place.copy(data=rho.reshape(place.shape)).rename("density").assign_attrs(long_name="density", units="1")
 
     def media(self, x: Any) -> dict[str, xr.DataArray]:
         """{name: values} of the parameters in all elements of the mesh."""
@@ -103,7 +107,7 @@ class design:          # noqa: N801  users call it like a function
 
     def grayness(self, x: Any) -> float:
         """The mean of 4 rho (1 - rho): 0 where each element has one of the two media, 1 where rho = 1/2."""
-        rho = self.density(x).values
+        rho = self.density(x).values.ravel()
         return float(np.average(4 * rho * (1 - rho), weights=self._volumes))
 
     def _filtered(self, x):
@@ -119,9 +123,14 @@ class design:          # noqa: N801  users call it like a function
         rho = np.where(np.abs(rho - ends) < ROUNDING, ends, rho)          # what is 0 or more must not be -1e-16
         for part in self._parts:
             values = part.x0.reshape(len(self._change), -1).copy()
-            values[:, self._inside] = [low + rho * change for low, change in self._change.values()]
+            values[:, self._places] = [low + rho * change for low, change in self._change.values()]
             found.append(values.ravel())
         return found
+
+
+def by_elements(values):
+    """Values of a mesh's elements, or of a grid's cells (z, y, x) one after the other, as an array with the dim element."""
+    return values if "element" in values.dims else values.stack(element=values.dims).reset_index("element")
 
 
 def elements_of(mesh, where):

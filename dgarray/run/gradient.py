@@ -35,8 +35,8 @@ class Gradient:
     """A number J of a run and its derivatives, with the lengths of the steps held as they were.
 
     value      J;  dataset: that of the run
-    NAME       of each name that was asked for: of a parameter a DataArray with the dim region or element, or none; `initial`: a
-               Dataset of the derivatives by the initial values of each variable at the nodes, (element, node)"""
+    NAME       of each name that was asked for: of a parameter a DataArray with the dim region, element, element and node, or
+               none; `initial`: a Dataset of those by the initial values of each variable at the nodes, (element, node)"""
 
     def __init__(self, problem: Derivatives, value: float, dataset: Any, found: dict[str, Any]):
         self.value, self.dataset, self._problem, self._found = value, dataset, problem, found
@@ -105,6 +105,7 @@ class Derivatives:
         self.base = {name: self.places.function(*self.media.base(name)) if name in self.media.own else
                      self.places.function(np.full(self.places.count, self.numbers.values[name]))
                      if name in self.numbers.own else self.places.parameter(own) for name, own in self.names.items()}
+        self.base |= {name: self.places.at_nodes(name, self.base[name]) for name in self.names if self.wrt[name] == "node"}
 
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (place,)}, in the same absorbing layers, and points that are
@@ -174,7 +175,8 @@ class Derivatives:
         if "points" in self.wrt:
             points = MovedPoints(operator, {own: self.base[name].beside for name, own in self.names.items()},
                                  lambda moved: moved.state(moved.project(self.sim.initial, 0.0)))
-        steps = self.reverse.steps(operator, parameters, self.elements, points)
+        by_node = {own: operator.law.parameters[own] for name, own in self.names.items() if self.wrt[name] == "node"}
+        steps = self.reverse.steps(operator, parameters, self.elements, points, by_node)
         last = len(times) - 1
         records = ReverseRecords(steps.views, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, self.places, steps.found, points)
@@ -187,12 +189,12 @@ class Derivatives:
                 for cells, q in steps.views.of_snapshot(given, snapshots[step]):
                     records.sight.add(cells, q, steps, own=True)
         with_states = steps.needs_states or records.need_states
-        visited = self.states.backwards(operator, steps.needs_states and steps.by_stages) if with_states else (
+        visited = self.states.backwards(operator, steps.needs_states and steps.reads_stages) if with_states else (
             (n, None, None) for n in reversed(range(last + 1)))
         with progress_of(self.progress, times[-1], None) as progress:
             for step, state, inside in visited:
                 if step < last:
-                    steps.step(inside if steps.by_stages else state, times[step], self.states.steps[step][1])
+                    steps.step(inside if steps.reads_stages else state, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
@@ -261,8 +263,9 @@ class Derivatives:
         points of the mesh."""
         if name == "points":
             return labelled(self.given.mesh, points_of(self.given.mesh), "points of the mesh")
-        counts = self.of_parameter(name, np.ones(self.places.count))
-        return (self.of_parameter(name, self.base[name].values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
+        values = self.base[name].values
+        counts = self.of_parameter(name, np.ones(values.shape))
+        return (self.of_parameter(name, values) / counts.where(counts > 0, 1)).assign_attrs(long_name=name)
 
     def spread(self, name, values):
         """Numbers of a parameter, as of its derivatives, at all places; of points themselves."""
@@ -273,7 +276,8 @@ class Derivatives:
             for region, value in zip(self.regions(name), values):
                 found[self.given.mesh.regions[region]] += value
             return found
-        return np.broadcast_to(np.ravel(values), self.places.count)
+        shape = self.base[name].values.shape
+        return np.broadcast_to(np.reshape(values, shape) if np.size(values) > 1 else np.ravel(values), shape)
 
     def value(self, parameters, start):
         """J of a run with the same steps, parameters larger by {name: (place,)}, and an initial state by {name: array}."""
@@ -298,9 +302,6 @@ def check_run(sim):
         raise ValueError("gradients are computed by one process; start one, or give ranks=1")
     if sim.backend.name != "numpy":
         raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
-    if sim.law.laws is not None:
-        raise ValueError(f"gradients are for one law, not for laws by region, {', '.join(sim.law.laws)}; give one law whose "
-                         "parameters are by region, {region: number}")
 
 
 def checked(sim, wrt, places):
@@ -311,6 +312,10 @@ def checked(sim, wrt, places):
         raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
     allowed = (*RUN, *own_names(sim.law))
+    if sim.law.laws is not None and wrt.keys() - {"initial"}:
+        raise ValueError(f"wrt={', '.join(wrt)} is not allowed with laws by region, {', '.join(map(str, sim.law.laws))}, where "
+                         "derivatives are by the initial state alone; give one law whose parameters are by region, "
+                         "{region: number}")
     for name, kind in wrt.items():
         if "." in str(name):          # a number of a medium, see `MediumNumbers`, or of a source or condition, `NamedNumbers`
             if not places.numbers:

@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 
 from ..analysis.sampling import units
+from ..mesh.curved.cell_maps import positions
 from ..spaces.by_element import ByElement
+from ..spaces.by_node import ByNode
 
-KINDS = "number", "region", "element"          # of derivatives by a parameter
+KINDS = "number", "region", "element", "node"          # of derivatives by a parameter
 
 
 class OfElements:
@@ -40,12 +42,23 @@ class OfElements:
         """The same with these values, plus another function or number."""
         return ByElement(self.space, values, beside, self.known)
 
+    def at_nodes(self, name, given):
+        """The same as polynomials through numbers at the nodes of each element. Raises ValueError where elements have other
+        nodes than others; name: for messages."""
+        if len(self.space.spaces) > 1:
+            raise ValueError(f"wrt={{{name!r}: 'node'}} is not allowed: elements have several shapes or orders; take 'element'")
+        return ByNode(self.space, np.repeat(given.values[:, None], len(self.space.cell.nodes), axis=1), given.beside)
+
     def of_part(self, part):
         """The places of the points of a `dgarray.spaces.parts.Part`."""
         return np.rint(np.broadcast_to(part.spread(np.arange(self.count, dtype=float)), part.shape)).astype(int)
 
     def labelled(self, values, name, attrs):
         """Numbers of the places as an array of xarray."""
+        if np.ndim(values) > 1:
+            x = np.array(positions(self.mesh, self.space.cell.nodes)).transpose(0, 2, 1)
+            at = {axis: (("element", "node"), each) for axis, each in zip("xyz", x)}
+            return xr.DataArray(values, at | {"cell_number": ("element", self.mesh.numbers)}, ("element", "node"), name, attrs)
         at = {axis: ("element", x) for axis, x in zip("xyz", self.mesh.centroids.T)}
         return xr.DataArray(values, at | {"cell_number": ("element", self.mesh.numbers)}, "element", name, attrs)
 

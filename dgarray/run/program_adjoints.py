@@ -1,11 +1,14 @@
 """The adjoints of an operator's programs, and derivatives by the law's parameters, which are constants of programs."""
 import re
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from ..backends.arrays import ArrayBackend
 from ..program.transpose import adjoint
+from ..spaces.by_node import PointNumbers
 
 PLACES = "volume", "faces", "mass"          # of the values of a medium that varies inside of elements, see `Media`
 
@@ -16,13 +19,18 @@ class ProgramAdjoints:
     operator   whose programs these are;  parameters: names of the law's parameters by which derivatives are asked for
     sets       as `sets_of` says
     points     the `MovedPoints` that gets derivatives by constants that know the mesh's points; None: they are not asked for
-    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has"""
+    by_node    {name of a parameter: its `ByNode`}, of those whose derivatives are by the numbers at nodes
+    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has, or
+               (element, node)"""
 
-    def __init__(self, operator, parameters, points=None):
+    def __init__(self, operator, parameters, points=None, by_node=None):
         self.operator, self.parameters, self.sets, self.points = operator, parameters, sets_of(operator), points
+        self.by_node = by_node or {}
+        self.numbered = numbered(operator, self.by_node)
         self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
         self.programs, self.constants = {}, {}
-        self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
+        self.found = {name: np.zeros(self.by_node[name].values.shape if name in self.by_node else operator.mesh.cell_count)
+                      for name in parameters}
 
     def program(self, name, *options, inputs=None):
         """(The adjoint of a program, as an interpreter; {name of a constant: (parameter, the element of each entry)}).
@@ -32,7 +40,8 @@ class ProgramAdjoints:
         if key not in self.programs:
             program, owners = self.operator.program(name, *options), {}
             for parameter in self.parameters:
-                owners |= self.owners(program, parameter)
+                owners |= (self.owners_at_nodes(name, options, parameter) if parameter in self.by_node else
+                           self.owners(program, parameter))
             wanted = program.inputs() if inputs is None else [prefix + each for prefix in self.sets for each in inputs]
             moving = self.points.constants(name, *options) if self.points else ()
             transposed = adjoint(program, {*wanted, *owners, *moving})
@@ -46,8 +55,13 @@ class ProgramAdjoints:
         interpreter, owners = self.program(name, *options, inputs=inputs)
         wanted = (*interpreter.program.inputs(), *interpreter.program.inputs("number"))
         found = interpreter.run({each: given[each] for each in wanted})
-        for each, (parameter, cells) in owners.items():
-            self.found[parameter] += np.bincount(cells, found[f"adjoint of {each}"].ravel(), len(self.found[parameter]))
+        for each, (parameter, cells, *weights) in owners.items():
+            values, total = found[f"adjoint of {each}"].ravel(), self.found[parameter]
+            if weights:
+                for node, weight in enumerate(weights[0]):
+                    total[:, node] += np.bincount(cells, weight * values, len(total))
+            else:
+                total += np.bincount(cells, values, len(total))
         for each in self.points.constants(name, *options) if self.points else ():
             self.points.add((name, *options), each, found[f"adjoint of {each}"])
         return found
@@ -71,9 +85,32 @@ class ProgramAdjoints:
                 found[name] = parameter, np.broadcast_to(cells, value.shape).ravel()
         return found
 
+    def owners_at_nodes(self, name, options, parameter):
+        """The same of a parameter at nodes, {name: (parameter, elements, weights (node, entry))}."""
+        (twin, numbers), found = self.numbered, {}
+        constants = twin.program(name, *options).inputs("constant")
+        starts = [f"{prefix}m.{parameter}" for prefix in self.sets]
+        for each, value in constants.items():
+            of_set = any(each.startswith(start) and each[len(start):][:1] in (" ", ",") for start in starts)
+            if of_set or re.fullmatch(rf"{re.escape(parameter)}, .*, join \d+", each):
+                points = numbers[parameter].at(np.asarray(value.held()).ravel())
+                found[each] = parameter, *self.by_node[parameter].at(points)
+        return found
+
     def cells_of(self, tables):
         """Numbers of the elements of a set in the mesh."""
         return next(cells for _, each, cells in self.sets.values() if each.tables is tables)
+
+
+def numbered(operator, by_node):
+    """(an operator whose parameters at nodes are the numbers of points, {name: these `PointNumbers`}); without such
+    (None, {})."""
+    if not by_node:
+        return None, {}
+    numbers, law = {name: PointNumbers() for name in by_node}, copy(operator.problem.law)
+    law.parameters = law.parameters | numbers
+    problem = replace(operator.problem, law=law)
+    return operator.method.discretised(problem, ArrayBackend(np, "float64", "numpy", operator.backend.threads)), numbers
 
 
 def host(operator, sets, state):

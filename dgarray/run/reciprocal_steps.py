@@ -33,7 +33,7 @@ class ReciprocalSteps:
     still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
     state        mu, a state of that operator;  nothing: a state of zeros"""
 
-    by_stages = True
+    reads_stages = True
 
     def __init__(self, operator, still, parameters, weights, P, elements=None):
         self.operator, self.still, self.weights, self.signs = operator, still, weights, P[:, None, None]

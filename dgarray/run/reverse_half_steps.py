@@ -18,7 +18,7 @@ class ReverseHalfSteps:
     Half-steps are linear: states matter for derivatives by parameters alone. A coefficient of the law is a power series about
     each node, s; its derivatives ds / dm by a parameter m are, too, and dJ / dm = sum dJ / ds . ds / dm."""
 
-    by_stages = False
+    reads_stages = False
 
     def __init__(self, operator, parameters):
         self.operator, self.tables, self.views = operator, operator.tables, ViewOfGrid(operator)

@@ -17,7 +17,7 @@ from .reverse_sweeps import ReverseSweeps, check_sweeps
 class Reverse(NamedTuple):
     """How the runs of a family of methods go back.
 
-    steps    (operator, parameters, elements, points) -> `ReverseSteps`, or what offers the same
+    steps    (operator, parameters, elements, points, by_node) -> `ReverseSteps`, or what offers the same
     places   (simulation) -> the places of a parameter, see `dgarray.run.parameter_places`
     check    (operator of the run, names of the parameters by each place) raises NotDifferentiable for what a step does that has
              no derivative"""
@@ -27,9 +27,9 @@ class Reverse(NamedTuple):
     check: Callable
 
 
-def of_dg(operator, parameters, elements, points):
-    reciprocal = None if points else reciprocal_steps(operator, parameters, elements)
-    return reciprocal or ReverseSteps(operator, parameters, points)
+def of_dg(operator, parameters, elements, points, by_node):
+    reciprocal = None if points or by_node else reciprocal_steps(operator, parameters, elements)
+    return reciprocal or ReverseSteps(operator, parameters, points, by_node)
 
 
 def nothing(operator, by_place):

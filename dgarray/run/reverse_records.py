@@ -1,13 +1,18 @@
 """Recorders backwards: from the derivatives of a number by what was recorded those by the states that were looked at."""
+from functools import partial
+
 import numpy as np
 
 from ..analysis.fourier import Fourier, Transform, window_value
 from ..analysis.integrals import VolumeIntegral
 from ..analysis.probes import Extrema, Points, SurfaceFields
 from ..analysis.sampling import as_points, choice
+from ..analysis.totals import energy_inside, summed, totals
 from ..analysis.tracked_arrays import Tracked, adjoints
+from ..methods.dg.mass import is_weight_adjusted
 from ..program.transpose import NotDifferentiable
 from .moved_points import MovedRecord
+from .state_views import View
 
 LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of the state, or sums of them
 
@@ -32,6 +37,9 @@ class ReverseRecords:
             check(name, recorder)
             read = len(self.sight.read)
             recording = recorder.attach(name, self.sight)
+            if isinstance(recorder, VolumeIntegral) and recorder.function is None:
+                check_totals(name, operator)
+                recording.measure = partial(totals_of_sets, self.sight, views.sets)
             if len(self.sight.read) > read or not isinstance(recorder, LINEAR):
                 self.nonlinear.add(name)
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
@@ -119,9 +127,19 @@ class Collected:
 
 def check(name, recorder):
     """Raise NotDifferentiable for a recorder whose values have no derivative here."""
-    if isinstance(recorder, Extrema) or isinstance(recorder, VolumeIntegral) and recorder.function is None:
-        raise NotDifferentiable(f"record {name!r}: {type(recorder).__name__} has no derivative here; take Points, "
-                                "SurfaceFields, Fourier, BoundaryIntegral, or VolumeIntegral with a function")
+    if isinstance(recorder, Extrema):
+        raise NotDifferentiable(f"record {name!r}: Extrema has no derivative here; take Points, SurfaceFields, Fourier, "
+                                "BoundaryIntegral or VolumeIntegral")
+
+
+def check_totals(name, operator):
+    """Raise NotDifferentiable where the totals of a law are no integrals of a function of the state."""
+    if operator.mesh.structured:
+        raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative on grids; give it a "
+                                "function")
+    if any(is_weight_adjusted(each.tables) for each in operator.operators.values()):
+        raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative beside media that vary "
+                                "inside of elements, and in curved ones; give it a function")
 
 
 class Sight:
@@ -146,16 +164,28 @@ class Sight:
 
     def parameters(self, part):
         """As `Operator.parameters`."""
-        found = self.operator.parameters(part)
+        return self.followed(self.operator.parameters(part), part, self.places.of_part(part))
+
+    def followed(self, found, part, places):
+        """Parameters {name: values} at the points of a `Part`, in which those that are asked for remember that they were read;
+        places: of the points."""
         for name in self.by_place.keys() & found.keys():
+            self.check_element(name)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
-            self.read.append((name, self.places.of_part(part).ravel(), found[name]))
+            self.read.append((name, places.ravel(), found[name]))
         return found
+
+    def check_element(self, name):
+        """Raise NotDifferentiable for a parameter whose derivatives are by numbers at nodes."""
+        if self.by_place[name].ndim > 1:
+            raise NotDifferentiable("a record reads a parameter of which derivatives at nodes are asked for; take those by "
+                                    "'element', or a function of the state alone")
 
     def parameters_beside(self, law, rows, x):
         """As `Operator.parameters_beside`."""
         found = self.operator.parameters_beside(law, rows, x)
         for name in self.by_place.keys() & found.keys():
+            self.check_element(name)
             found[name] = Tracked(found[name])
             self.read.append((name, np.repeat(rows[:, 0], x.shape[2]), found[name]))
         return found
@@ -175,6 +205,12 @@ class Sight:
                 state, self.number[elements[inside]])
         return values
 
+    def of_set(self, view, name, each, state):
+        """All variables of a set at its nodes, (variable, node, element), those of the law and the internal ones."""
+        q = view.own @ np.array(each.operations.host(self.operator.by_set(state)[name]), float)
+        self.looked.append((view, Tracked(q)))
+        return self.looked[-1][1]
+
     def fetch(self, state):
         return Ready(self.take(state, np.arange(len(self.view_of))))
 
@@ -191,11 +227,38 @@ class Sight:
 
     def add(self, elements, given, steps, own=False):
         """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
-        own: at the nodes of each set's own order."""
+        own: at the nodes of each set's own order.  elements: their numbers, or the view of a set of `of_set`."""
+        if isinstance(elements, View):
+            steps.add(elements.prefix, np.arange(given.shape[-1]), elements.own.T @ given)
+            return
         for i, view in enumerate(self.views):
             matrix, inside = view.own if own else view.matrix, self.view_of[elements] == i
             if inside.any():
                 steps.add(view.prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
+
+
+class SetSight:
+    """A set of elements as `totals` sees it, with the parameters of a `Sight`."""
+
+    def __init__(self, sight, of_set, cells):
+        self.sight, self.of_set, self.cells = sight, of_set, cells
+
+    def __getattr__(self, name):
+        return getattr(self.of_set, name)
+
+    def parameters(self, part):
+        places = np.broadcast_to(part.spread(self.cells.astype(float)), part.shape)
+        return self.sight.followed(self.of_set.parameters(part), part, np.rint(places).astype(int))
+
+
+def totals_of_sets(sight, sets, state, t):
+    """The totals of `dgarray.analysis.totals`, of arrays that remember what was looked at; sets: as of `sets_of`."""
+    found = []
+    for view, (name, each, cells) in zip(sight.views, sets.values()):
+        of_set, moving = SetSight(sight, each, cells), each.tables.physics.moving
+        q = sight.of_set(view, name, each, state)
+        found += [totals(of_set, q[:moving]), energy_inside(of_set, q[:moving], q[moving:])]
+    return summed(found).values()
 
 
 class Ready:

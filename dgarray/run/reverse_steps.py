@@ -14,17 +14,18 @@ from .state_views import ViewsOfSets
 class ReverseSteps:
     """The adjoint of the steps of an operator of discontinuous Galerkin, by transposed programs.
 
-    operator, parameters, points   as of `ProgramAdjoints`
-    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has
+    operator, parameters, points, by_node   as of `ProgramAdjoints`
+    found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has, or
+               (element, node)
     views      how records and datasets see its states, see `dgarray.run.state_views`
-    needs_states   whether `step` needs the states of the run;  by_stages: whether those between the stages of a step, too
+    needs_states   whether `step` needs the states of the run;  reads_stages: whether those between the stages of a step, too
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set"""
 
-    needs_states, by_stages = True, True
+    needs_states, reads_stages = True, True
 
-    def __init__(self, operator, parameters, points=None):
-        self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, points)
+    def __init__(self, operator, parameters, points=None, by_node=None):
+        self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, points, by_node)
         self.sets, self.found, self.views = self.programs.sets, self.programs.found, ViewsOfSets(operator)
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
 

@@ -16,7 +16,7 @@ class ReverseSweeps(ReverseSteps):
     sweeps     the `Sweeps` by array expressions in float64, whose programs these are
     adjoint    {"": derivatives by the state (variable, 1, cell)};  found: {parameter: (cell,)}"""
 
-    by_stages = False
+    reads_stages = False
 
     def __init__(self, operator, parameters):
         self.operator, self.tables, self.views = operator, operator.tables, ViewOfGrid(operator)

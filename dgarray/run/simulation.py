@@ -307,8 +307,9 @@ class Simulation(Keywords):
         misfit   function of the dataset that returns J, made from records and snapshots by NumPy's and xarray's functions
         wrt      {name: kind}, a name alone or several: "initial", "points" (positions of the mesh's points), or what the law's
                  constructor calls a parameter. The kinds of a parameter: "number" (by one number that is added everywhere),
-                 "region" (in each region), "element" (in each element); True: as the parameter is given. Also numbers that a
-                 source or condition has as an argument with a default, "source.strength", "left.amplitude"
+                 "region" (in each region), "element" (in each element), "node" (at each node of each element); True: as the
+                 parameter is given. Also numbers of dispersive media, "eps.strength", and those of a source or condition,
+                 "source.strength", "left.amplitude"
         until, every   as of `run`
         memory   bytes for states that are kept for the way back; by default those of about the root of the number of steps
         progress as of `run`: first of the run, then of the way back

@@ -127,7 +127,7 @@ def _varies(law, name, function, mesh, nodes):
         low, high = values.min(), values.max()
         check_bounds(law, name, values, f"{argument(law, name)} between {low:.6g} and {high:.6g}")
         varies |= bool((values != values[0]).any())
-    return varies
+    return varies or getattr(function, "varies_inside", False)
 
 
 def inside(mesh, function, points, cells=slice(None)):
