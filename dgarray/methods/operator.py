@@ -231,6 +231,14 @@ class Operator:
         """The numbers in the whole problem of places of `here`."""
         return places
 
+    def number_here(self, places: np.ndarray) -> np.ndarray:
+        """The numbers in `here` of places of the whole problem, -1 for those of other processes."""
+        return places
+
+    def gathered(self, arrays: Any) -> Any:
+        """Plain arrays of the whole problem, for all processes, from those of `here`."""
+        return arrays
+
     def summed(self, found: dict) -> dict:
         """{name: value} with the sums of what all processes have found."""
         return found

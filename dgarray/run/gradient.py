@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from math import prod
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,12 @@ from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..methods.dg.method import DG
 from ..physics.laws.law import argument
-from ..spaces.by_element import ByElement
+from ..spaces.by_element import ByElement, ElementsAt
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
 from .memory import check as check_memory
 from .named_numbers import NamedNumbers
+from .rank_consistency import agree
 from .reciprocal_steps import reciprocal_steps
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
@@ -83,6 +83,8 @@ class Derivatives:
         self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
         self.elements = None
         check_run(sim)
+        if sim.ranks is not None:
+            agree(sim.ranks, {"misfit": misfit, "wrt": wrt, "until": until, "every": every, "memory": memory})
         if memory is not None and not (isinstance(memory, Real) and bytes_of_state(sim) <= memory < np.inf):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
@@ -95,10 +97,10 @@ class Derivatives:
             if self.wrt[name] is True:
                 value = sim.law.parameters.get(own)
                 self.wrt[name] = "region" if isinstance(value, dict) else "element" if callable(value) else "number"
-        known, space = {}, sim.method.space(sim.problem)
+        elements = ElementsAt(sim.method.space(sim.problem))
         bases = {name: self.numbers.base(name) if name in self.numbers.own else base_of(sim, own)
                  for name, own in self.names.items()}
-        self.base = {name: ByElement(space, *base, known) for name, base in bases.items()}
+        self.base = {name: ByElement(elements, *base) for name, base in bases.items()}
 
     def changed(self, more):
         """The simulation with parameters that are larger by {name: (element,)}, in the same absorbing layers."""
@@ -119,11 +121,12 @@ class Derivatives:
         """The dataset of a run of which some states are kept."""
         start, size = self.sim.project(), bytes_of_state(self.sim)
         self.states = states = KeptStates(None if self.memory is None else max(1, int(self.memory // size)))
-        plan = self.sim.memory(self.until, self.every, quick=True)
-        more = {"states for the way back": (states.most or FEW) * size}
-        check_memory(replace(plan, host=plan.host | more), self.sim.backend)
+        if self.sim.ranks is None:          # as of runs, of which there is a plan for one process
+            plan = self.sim.memory(self.until, self.every, quick=True)
+            more = {"states for the way back": (states.most or FEW) * size}
+            check_memory(replace(plan, host=plan.host | more), self.sim.backend)
         dataset = self.sim.run(self.until, self.every, progress=self.progress, callback=states.look)
-        states.kept[0] = self.start = start
+        self.start, states.kept[0] = start, self.sim.operator.arrays(self.sim.operator.state(start))
         return dataset
 
     def by_data(self, dataset):
@@ -144,13 +147,15 @@ class Derivatives:
             raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
         if not np.isfinite(found.value):
             raise ValueError(f"the misfit is {float(found.value)}; it must be finite")
-        return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
+        given = {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
+        return from_first(self.sim.ranks, (float(found.value), given))
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        check_method(operator)
-        steps = reciprocal_steps(operator, parameters, self.elements) or ReverseSteps(operator, parameters)
+        here = operator.here
+        check_method(here)
+        steps = reciprocal_steps(here, parameters, self.elements) or ReverseSteps(here, parameters)
         last = len(times) - 1
         records = ReverseRecords(operator, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, steps.found)
@@ -164,24 +169,28 @@ class Derivatives:
                 for zone, cells in zones.items():
                     own = given[None if zone is None else str(zone)]
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
-                    records.sight.add(cells, q, steps, own=True)
+                    records.sight.add(operator.number_here(cells), q, steps, own=True)
         with_states = steps.needs_states or records.need_states
         visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
-        with progress_of(self.progress, times[-1], None) as progress:
+        with progress_of(self.progress if operator.writes else None, times[-1], None) as progress:
             for step, state in visited:
                 if step < last:
                     steps.step(state, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
-        found, by_parameters = steps.adjoint, steps.by_parameters
-        every = {"initial": [*found.values()]} | {name: [by_parameters[own]] for name, own in self.names.items()}
+        by_parameters, found = steps.by_parameters, {}
         for name in self.wrt:
-            if not all(np.isfinite(each).all() for each in every[name]):
+            if name == "initial":
+                self.initial, found[name] = self.of_initial(steps)
+                values = as_dict(self.initial).values()
+            else:
+                values = [over_mesh(operator, by_parameters[self.names[name]])]
+                found[name] = self.of_parameter(name, *values)
+            if not all(np.isfinite(each).all() for each in values):
                 raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
                                  "none, as the logarithm of 0")
-        return {name: self.of_initial(found, steps.sets) if name == "initial" else
-                self.of_parameter(name, by_parameters[self.names[name]]) for name in self.wrt}
+        return found
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""
@@ -196,18 +205,17 @@ class Derivatives:
         places = {axis: ("element", x) for axis, x in zip("xyz", mesh.centroids.T)}
         return xr.DataArray(values, places | {"cell_number": ("element", mesh.numbers)}, "element", name, attrs)
 
-    def of_initial(self, found, sets):
-        """The derivatives by the initial values at the nodes."""
-        operator, parts = self.sim.operator, {}
-        for prefix, (name, each, _) in sets.items():
-            parts[name] = found[prefix]
+    def of_initial(self, steps):
+        """(The derivatives by the initial state, as plain arrays, the dataset of those by the initial values at the nodes)."""
+        operator, by_state, by_values = self.sim.operator, {}, {}
+        for prefix, found in steps.adjoint.items():
+            name, each, _ = steps.sets[prefix]
+            by_state[name] = by_values[name] = found
             if each.tables.basis.modal:          # by the values at the nodes, N of modes
                 matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
-                parts[name] = matrix @ (matrix.T @ found[prefix])
-        # By the state itself.
-        self.initial = operator.merged({name: found[prefix] for prefix, (name, _, _) in sets.items()})
-        dataset = self.sim.dataset(operator.merged(parts))
-        return dataset.isel(time=0, drop=True)
+                by_values[name] = matrix @ (matrix.T @ found)
+        of_state, of_values = (operator.gathered(operator.here.merged(each)) for each in (by_state, by_values))
+        return of_state, self.sim.dataset(of_values).isel(time=0, drop=True)
 
     # Whether it is right.
 
@@ -268,8 +276,6 @@ def zones_of(dataset):
 
 def check_run(sim):
     """Raise ValueError for a simulation that has no derivatives."""
-    if sim.ranks is not None:
-        raise ValueError("gradients are computed by one process; start one, or give ranks=1")
     if sim.backend.name != "numpy":
         raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
     if not isinstance(sim.method, DG):
@@ -329,8 +335,24 @@ def regions_of(sim, own):
 
 
 def bytes_of_state(sim):
-    """Of a state of a simulation."""
-    return sum(map(prod, sim.operator.unknowns.values())) * sim.backend.dtype.itemsize
+    """Of a state of a simulation, on several processes of the largest part."""
+    parts = sim.operator.everyones(sim.operator.here.dofs)
+    return max(parts) * sim.backend.dtype.itemsize
+
+
+def from_first(ranks, found):
+    """What the first process has found, on all."""
+    return found if ranks is None else ranks.from_first(found)
+
+
+def over_mesh(operator, values):
+    """Numbers (element,) of the whole mesh, sums of those that the processes have found for elements of theirs."""
+    if operator.here is operator:
+        return values
+    total = np.zeros(operator.mesh.cell_count)
+    for numbers, found in operator.everyones((operator.numbers_of(np.arange(len(values))), values)):
+        total[numbers] += found
+    return total
 
 
 def as_dict(arrays):

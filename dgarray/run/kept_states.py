@@ -13,7 +13,7 @@ class KeptStates:
     """The states of a run's steps, for a pass from the last to the first.
 
     most     how many states there may be at once, besides those of a step; None: the root of the number of steps, or 32
-    steps    [(time after the step, its length)] of the run;  kept: {number of steps: plain arrays} of states"""
+    steps    [(time after the step, its length)] of the run;  kept: {number of steps: what `Operator.arrays` gives}"""
 
     def __init__(self, most=None):
         self.most, self.steps, self.kept, self.stride = most, [], {}, 1
@@ -22,7 +22,7 @@ class KeptStates:
         """Take the `State` after a step."""
         self.steps.append((state.t, state.dt))
         if state.step % self.stride == 0:
-            self.kept[state.step] = state.q
+            self.kept[state.step] = state.here
             while len(self.kept) >= (max(FEW // 2, self.stride // 2) if self.most is None else max(1, self.most // 2)):
                 self.stride *= 2
                 self.kept = {step: q for step, q in self.kept.items() if step % self.stride == 0}
@@ -75,4 +75,5 @@ def share(count, room):
 
 def copied(operator, state):
     """A copy of a state on the backend."""
-    return operator.of_sets({name: part.copy() for name, part in operator.by_set(state).items()})
+    here = operator.here
+    return here.of_sets({name: part.copy() for name, part in here.by_set(state).items()})

@@ -19,7 +19,7 @@ class ProgramAdjoints:
 
     def __init__(self, operator, parameters):
         self.operator, self.parameters, self.sets = operator, parameters, sets_of(operator)
-        self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
+        self.backend = arrays_like(operator)
         self.programs, self.constants = {}, {}
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
 
@@ -77,6 +77,13 @@ class ProgramAdjoints:
     def cells_of(self, tables):
         """Numbers of the elements of a set in the mesh."""
         return next(cells for _, each, cells in self.sets.values() if each.tables is tables)
+
+
+def arrays_like(operator):
+    """The backend of array expressions in float64 beside that of an operator."""
+    backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
+    backend.messages = operator.backend.messages
+    return backend
 
 
 def host(operator, sets, state):

@@ -6,20 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
-from ..methods.dg.sets import cut_out
 from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
-from .program_adjoints import ProgramAdjoints, host, sets_of
+from .derivative_part import derivative_part
+from .program_adjoints import ProgramAdjoints, arrays_like, host, sets_of
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
-SHARE = 0.7          # of the elements, from which on all are computed
 SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
 
 
@@ -113,28 +111,23 @@ class ReciprocalSteps:
 class StageDerivatives:
     """The derivatives of stages by the parameters of the law, (dr/dm)^T W P s of r = dq/dt.
 
-    elements   numbers of those whose parameters are asked for; None: all. Only these and their neighbours are computed then, by
-               an operator of this part of the mesh
-    cells      numbers of these, in the order of that operator's mesh, or None"""
+    elements   numbers of those whose parameters are asked for; None: all. Of a part of the mesh see `derivative_part`
+    cells      numbers of its elements in the mesh, None: all;  wanted: which of them are asked for"""
 
     def __init__(self, operator, parameters, P, elements):
-        self.whole, self.elements, self.cells, self.signs = operator, elements, None, P[:, None, None]
-        mesh, part = operator.mesh, operator
-        if elements is not None and not len(mesh.hanging):
-            cells = np.union1d(elements, mesh.neighbour_cell[elements])
-            if len(cells) < SHARE * mesh.cell_count:
-                backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
-                part, self.cells = operator.method.discretised(cut_out(operator.problem, cells), backend), cells
-        self.programs = ProgramAdjoints(part, parameters)
-        self.sets = self.programs.sets
+        self.whole, self.signs = operator, P[:, None, None]
+        part, self.cells, self.wanted = derivative_part(operator, elements)
+        self.programs = None if part is None else ProgramAdjoints(part, parameters)
+        self.sets = {} if part is None else self.programs.sets
         self.weights = {prefix: Weights(each.tables) for prefix, (_, each, _) in self.sets.items()}
 
     def by_element(self, name):
-        """The derivatives by a parameter in every element of the whole mesh, 0 where they are not asked for."""
+        """The derivatives by a parameter in every element of the mesh, 0 where they are not asked for."""
         if self.cells is None:
             return self.programs.found[name]
-        found, wanted = np.zeros(self.whole.mesh.cell_count), np.isin(self.cells, self.elements)
-        found[self.cells[wanted]] = self.programs.found[name][wanted]
+        found = np.zeros(self.whole.mesh.cell_count)
+        if self.programs is not None:
+            found[self.cells[self.wanted]] = self.programs.found[name][self.wanted]
         return found
 
     def taken(self, state):
@@ -150,9 +143,9 @@ class StageDerivatives:
 
     def visited(self, state, t, dt):
         """(q, r) of each stage of a step, as `taken`: the state that it reads and dq/dt there, which follows from the next."""
-        whole, start = self.whole, self.taken(state)
+        whole, start = self.whole, self.taken(self.whole.renewed(state))
         copied = whole.of_sets({name: part.copy() for name, part in whole.by_set(state).items()})
-        states = [start, *(self.taken(new) for _, new in SteppedOperator.stages(whole, copied, t, dt))]          # not filtered
+        states = [start, *(self.taken(whole.renewed(new)) for _, new in SteppedOperator.stages(whole, copied, t, dt))]          # not filtered
         k, found = dict.fromkeys(start, 0.0), []
         for row, q, new in zip(whole.stepper.stages, states, states[1:]):
             if row.changes:
@@ -165,7 +158,9 @@ class StageDerivatives:
 
     def add(self, q, r, s, t):
         """Add those of a stage: r = dq/dt at (q, t), of `visited`; s, a state of the whole operator."""
-        s = self.taken(s)
+        s = self.taken(self.whole.renewed(s))
+        if self.programs is None:
+            return
         given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
         given |= {f"adjoint of {prefix}r": self.weights[prefix].times(self.signs * values) for prefix, values in s.items()}
         given |= self.sums(given, r)
@@ -188,14 +183,15 @@ def reciprocal_steps(operator, parameters, elements=None):
 
     None where dq/dt is not linear in q, its coefficients depend on time, or A^T W = W P A P does not hold."""
     weights = {name: weights_of(each.tables) for name, each in operator.operators.items()}
-    if any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()):
-        return None          # with parameters, to solve with W in each stage takes longer than programs do
     P = signs(next(iter(operator.operators.values())).tables.physics.functions.along)
+    # With parameters, to solve with W in each stage takes longer than programs do, and hanging nodes are not cut out.
+    never = any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()) or (
+        parameters and operator.messages is not None and len(operator.mesh.whole.hanging))
     inside = conditions_inside(operator.mesh, operator.problem.boundary)
-    if P is None or inside or not all(map(is_linear, functions_of(operator))):
+    if not operator.everywhere(not never and P is not None and not inside and all(map(is_linear, functions_of(operator)))):
         return None
     still = without_source(operator)
-    arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
+    arrays = still.on(arrays_like(operator))
     return ReciprocalSteps(operator, still, parameters, weights, P, elements) if is_reciprocal(arrays, weights, P) else None
 
 
@@ -223,15 +219,15 @@ def is_reciprocal(operator, weights, P):
     operator   by array expressions in float64"""
     random, start = np.random.default_rng(0), operator.by_set(operator.rhs(operator.zeros(), 0.0))
     groups = {name: each.tables.faces.groups for name, each in operator.operators.items()}
-    places = [{name: each[i].faces[:, 0] for name, each in groups.items() if i < len(each)}
-              for i in range(max(map(len, groups.values())))]
+    places = [{name: each[i].faces[:, 0] if i < len(each) else () for name, each in groups.items()}
+              for i in range(operator.most(max(map(len, groups.values()))))]
 
     def slope(q):
         found = operator.by_set(operator.rhs(operator.of_sets(q), 0.0))
         return {name: found[name] - start[name] for name in q}
 
     def dot(a, b):
-        return sum(float(np.vdot(a[name], b[name])) for name in a)
+        return operator.summed_up(sum(float(np.vdot(a[name], b[name])) for name in a))
 
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}
@@ -258,8 +254,8 @@ def without_source(operator):
 
 def is_affine(operator):
     """Whether anything depends on time, or moves a state of zeros."""
-    return any(each.depends_on("t") for each in functions_of(operator)) or any(
-        np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+    moved = any(np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+    return not operator.everywhere(not moved and not any(each.depends_on("t") for each in functions_of(operator)))
 
 
 def is_of_two_registers(row):

@@ -81,69 +81,67 @@ class Sight:
     """An operator as recorders see it. It remembers what was looked at, and the parameters that were read, so that derivatives
     find back. None stands for a state that does not matter.
 
-    by_element   as of `ReverseRecords`"""
+    Of several processes each gives back to its own elements alone.
+    by_element   as of `ReverseRecords`;  here: the sight of `Operator.here`
+    looked       [(numbers here of the elements, values)];  read: [(name, numbers here of the elements, values)]"""
 
-    def __init__(self, operator, by_element):
-        self.operator, self.looked, count = operator, [], operator.mesh.cell_count
-        self.by_element, self.read = by_element, []
+    def __init__(self, operator, by_element, of=None):
+        self.operator, self.by_element = operator, by_element
+        self.looked, self.read = ([], []) if of is None else (of.looked, of.read)
+        self.here = self if operator.here is operator else Sight(operator.here, by_element, self)
+        here, count = operator.here, operator.here.mesh.cell_count
         self.set_of, self.number = np.empty(count, int), np.empty(count, int)
         self.parts = []
-        for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
+        for i, (prefix, (name, each, cells)) in enumerate(sets_of(here).items()):
             self.set_of[cells], self.number[cells] = i, np.arange(len(cells))
-            matrix = operator.to_highest[name]
             nodal = each.tables.basis.reference.nodal if each.tables.basis.modal else np.eye(each.shape[1])
-            self.parts.append((prefix, name, each, matrix @ nodal, nodal))
+            self.parts.append((prefix, here.to_highest[name] @ nodal, nodal))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
 
-    @property
-    def here(self):
-        return self
+    def summed(self, found):
+        """Of what the processes find each differentiates its own."""
+        return found
 
     def parameters(self, part):
         """As `Operator.parameters`."""
         found = self.operator.parameters(part)
         for name in self.by_element.keys() & found.keys():
-            cells = np.broadcast_to(part.spread(np.arange(len(self.set_of), dtype=float)), part.shape)
+            cells = np.broadcast_to(part.spread(np.arange(self.operator.mesh.cell_count, dtype=float)), part.shape)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
-            self.read.append((name, np.rint(cells).astype(int).ravel(), found[name]))
+            self.read.append((name, self.operator.number_here(np.rint(cells).astype(int).ravel()), found[name]))
         return found
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
-        elements, rows = np.asarray(elements), max(len(matrix) for *_, matrix, _ in self.parts)
-        values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
-        parts = None if state is None else self.operator.by_set(state)
-        for i, (_, name, each, matrix, _) in enumerate(self.parts):
-            inside = self.set_of[elements] == i
-            q = 0.0 if parts is None else matrix @ each.operations.take(
-                parts[name], self.number[elements[inside]])[:each.tables.physics.moving].astype(float)
-            values[:, :len(matrix), inside] = q
-        self.looked.append((elements, Tracked(values)))
+        elements, shape = np.asarray(elements), (len(self.operator.law.variables), self.operator.space.sizes["node"])
+        values = np.zeros((*shape, len(elements))) if state is None else self.operator.take(state, elements).astype(float)
+        self.looked.append((self.operator.number_here(elements), Tracked(values)))
         return self.looked[-1][1]
 
     def fetch(self, state):
-        return Ready(self.take(state, np.arange(len(self.set_of))))
+        return Ready(self.take(state, np.arange(self.operator.mesh.cell_count)))
 
     def give_back(self, total, steps):
         """Add the derivatives of a number by what was looked at, by `steps.add`."""
-        arrays = [values for _, values in self.looked], [values for *_, values in self.read]
-        given = adjoints(total, [*arrays[0], *arrays[1]])
-        for (elements, _), each in zip(self.looked, given):
-            self.add(elements, each, steps)
-        for (name, cells, _), each in zip(self.read, given[len(self.looked):]):
-            self.by_element[name] += np.bincount(cells, each.ravel(), len(self.by_element[name]))
+        arrays = [values for *_, values in (*self.looked, *self.read)]
+        given = adjoints(total, arrays)
+        for (numbers, _), each in zip(self.looked, given):
+            self.add(numbers, each, steps)
+        for (name, numbers, _), each in zip(self.read, given[len(self.looked):]):
+            here = numbers >= 0
+            self.by_element[name] += np.bincount(numbers[here], each.ravel()[here], len(self.by_element[name]))
         self.looked.clear()
 
-    def add(self, elements, given, steps, own=False):
-        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
-        own: at the nodes of each set's own order."""
-        for i, (prefix, _, _, *matrices) in enumerate(self.parts):
+    def add(self, numbers, given, steps, own=False):
+        """Add derivatives (variable, node, element) by values at nodes, as `take` gives them, of the elements with these numbers
+        here, -1 for those of others, by `steps.add`; own: at the nodes of each set's own order."""
+        for i, (prefix, *matrices) in enumerate(self.parts):
             matrix = matrices[own]
-            inside = self.set_of[elements] == i
+            inside = (numbers >= 0) & (self.set_of[numbers] == i)
             if inside.any():
-                steps.add(prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
+                steps.add(prefix, self.number[numbers[inside]], matrix.T @ given[:, :len(matrix), inside])
 
 
 class Ready:

@@ -5,6 +5,7 @@ A stage is a program, and so is its adjoint, see `dgarray.program.transpose`. St
 """
 import numpy as np
 
+from ..methods.exchange import AdjointsOfCopies
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable
 from .program_adjoints import ProgramAdjoints, host
@@ -17,7 +18,8 @@ class ReverseSteps:
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has
     needs_states   whether `step` needs the states of the run
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
-               programs, "" where there is one set"""
+               programs, "" where there is one set
+    back       the `AdjointsOfCopies`, on a part of a mesh"""
 
     needs_states = True
 
@@ -25,6 +27,8 @@ class ReverseSteps:
         self.operator, self.programs = operator, ProgramAdjoints(operator, parameters)
         self.sets, self.found = self.programs.sets, self.programs.found
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
+        self.back = None if operator.messages is None else AdjointsOfCopies(self.programs.backend, {
+            prefix: each.mesh.share for prefix, (_, each, _) in self.sets.items()})
 
     @property
     def by_parameters(self):
@@ -47,9 +51,9 @@ class ReverseSteps:
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
         rows, b = self.operator.stepper.stages, self.adjoint
-        start = host(self.operator, self.sets, state)
+        start = self.host(state)
         stages = self.operator.stages(self.state(start), t, dt)
-        inputs = [start, *(host(self.operator, self.sets, new) for _, new in stages)][:-1]
+        inputs = [start, *(self.host(new) for _, new in stages)][:-1]
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
         at_start, k = dict.fromkeys(b, 0.0), {}
@@ -57,11 +61,17 @@ class ReverseSteps:
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, b, numbers, "stage", kind_of(row), k=k)
             b, more = result["q"], result.get("k", {})
+            if self.back is not None:
+                self.back.add(b)
             # A stage that leaves the register alone hands on what later ones ask of it.
             k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():
                 at_start[prefix] = at_start[prefix] + more
         self.adjoint = {prefix: each + at_start[prefix] for prefix, each in b.items()}
+
+    def host(self, state):
+        """{prefix: the state of each set}, with copies of other parts' elements as they are there."""
+        return host(self.operator, self.sets, self.operator.renewed(state))
 
     def state(self, arrays):
         """The state of the operator with these arrays."""
@@ -72,8 +82,9 @@ class ReverseSteps:
         """{input of a program: adjoints}, of those of its output, and of its register k where it has one."""
         given, result, k = dict(numbers), {}, k or {}
         for prefix, values in q.items():
-            given |= {f"{prefix}q": values, f"adjoint of {prefix}{output}": adjoints[prefix],
-                      f"adjoint of {prefix}k": np.broadcast_to(k.get(prefix, 0.0), values.shape)}
+            own = self.sets[prefix][1].operations.own          # what programs give
+            given |= {f"{prefix}q": values, f"adjoint of {prefix}{output}": own(adjoints[prefix]),
+                      f"adjoint of {prefix}k": own(np.broadcast_to(k.get(prefix, 0.0), values.shape))}
             given |= dict.fromkeys((f"{prefix}k", f"{prefix}q0"), values)          # in which a stage is linear
         found = self.programs.run(given, name, *options)
         for prefix in q:

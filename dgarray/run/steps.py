@@ -43,6 +43,11 @@ class State:
     def q(self) -> Any:
         return self._loop.operator.plain(self._loop.state)
 
+    @property
+    def here(self) -> Any:
+        """The state on the host, of which a process has its part alone: see `Operator.arrays`."""
+        return self._loop.operator.arrays(self._loop.state)
+
     @q.setter
     def q(self, q):
         loop = self._loop

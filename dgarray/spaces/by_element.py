@@ -4,16 +4,30 @@ from hashlib import sha256
 import numpy as np
 
 
+class ElementsAt:
+    """The elements of a mesh that hold points, which are looked up once for all functions on it.
+
+    space   of the mesh, see `dgarray.spaces`"""
+
+    def __init__(self, space):
+        self.space, self.known = space, {}
+
+    def __call__(self, x):
+        """The elements that hold points x, a tuple of arrays."""
+        points = np.stack(np.broadcast_arrays(*x), axis=-1)
+        key = points.shape, sha256(np.ascontiguousarray(points)).digest()
+        if key not in self.known:
+            self.known[key] = self.space.evaluation(points.reshape(-1, points.shape[-1])).places.reshape(points.shape[:-1])
+        return self.known[key]
+
+
 class ByElement:
     """A function of x that is a number in each element of a mesh, plus another function or number.
 
-    space    of the mesh, see `dgarray.spaces`;  values: (element,);  beside: function of x or a number that is added
-    known    {(shape, digest) of positions: their elements}, which functions on one mesh share, as one set of positions is
-             looked up for all of them"""
+    elements   the `ElementsAt` of the mesh;  values: (element,);  beside: function of x or a number that is added"""
 
-    def __init__(self, space, values, beside=0.0, known=None):
-        self.space, self.values, self.beside = space, np.asarray(values, float), beside
-        self.known = {} if known is None else known
+    def __init__(self, elements, values, beside=0.0):
+        self.elements, self.values, self.beside = elements, np.asarray(values, float), beside
 
     def __repr__(self):
         more = getattr(self.beside, "__name__", self.beside)
@@ -24,14 +38,6 @@ class ByElement:
         values = self.values[self.elements(x)]
         return values + (self.beside(x) if callable(self.beside) else self.beside)
 
-    def elements(self, x):
-        """The elements that hold points x, a tuple of arrays."""
-        points = np.stack(np.broadcast_arrays(*x), axis=-1)
-        key = points.shape, sha256(np.ascontiguousarray(points)).digest()
-        if key not in self.known:
-            self.known[key] = self.space.evaluation(points.reshape(-1, points.shape[-1])).places.reshape(points.shape[:-1])
-        return self.known[key]
-
     def plus(self, values):
         """This function plus one number for each element."""
-        return ByElement(self.space, self.values + values, self.beside, self.known)
+        return ByElement(self.elements, self.values + values, self.beside)
