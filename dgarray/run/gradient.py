@@ -13,6 +13,7 @@ from ..analysis.fourier import Fourier
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..methods.dg.method import DG
 from ..physics.laws.law import argument
+from ..reference.columns import multiply
 from ..spaces.by_element import ByElement, ElementsAt
 from ..support.wording import choose
 from .kept_states import FEW, KeptStates
@@ -213,7 +214,7 @@ class Derivatives:
             by_state[name] = by_values[name] = found
             if each.tables.basis.modal:          # by the values at the nodes, N of modes
                 matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
-                by_values[name] = matrix @ (matrix.T @ found)
+                by_values[name] = multiply(matrix, multiply(matrix.T, found))
         of_state, of_values = (operator.gathered(operator.here.merged(each)) for each in (by_state, by_values))
         return of_state, self.sim.dataset(of_values).isel(time=0, drop=True)
 

@@ -6,6 +6,7 @@ from ..analysis.integrals import VolumeIntegral
 from ..analysis.probes import Extrema, Points, SurfaceFields
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..program.transpose import NotDifferentiable
+from ..reference.columns import multiply
 from .program_adjoints import sets_of
 
 LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of the state, or sums of them
@@ -141,7 +142,7 @@ class Sight:
             matrix = matrices[own]
             inside = (numbers >= 0) & (self.set_of[numbers] == i)
             if inside.any():
-                steps.add(prefix, self.number[numbers[inside]], matrix.T @ given[:, :len(matrix), inside])
+                steps.add(prefix, self.number[numbers[inside]], multiply(matrix.T, given[:, :len(matrix), inside]))
 
 
 class Ready:
