@@ -251,6 +251,14 @@ class Operator:
         """The initial state f(x, 0), to be put into a state or to be asked about: plain arrays, or what stands for them."""
         return self.project(f)
 
+    def restricted(self, arrays: Any) -> Any:
+        """Plain arrays of `here` from what `arrays` gives."""
+        return arrays
+
+    def of_here(self, arrays: Any) -> Any:
+        """What `arrays` gives, from plain arrays of `here`."""
+        return arrays
+
     def arrays(self, state: Any) -> Any:
         """The state on the host, to be asked about only: plain arrays, or what stands for them."""
         return self.host(state)

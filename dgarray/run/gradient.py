@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from ..analysis.fourier import Fourier
-from ..analysis.tracked_arrays import Tracked, adjoints
 from ..methods.dg.method import DG
 from ..physics.laws.law import argument
 from ..reference.columns import multiply
 from ..spaces.by_element import ByElement, ElementsAt
 from ..support.wording import choose
-from .kept_states import FEW, KeptStates
+from .kept_states import BESIDE, FEW, KeptStates
 from .memory import check as check_memory
+from .misfit import by_data, zones_of
 from .named_numbers import NamedNumbers
 from .rank_consistency import agree
 from .reciprocal_steps import reciprocal_steps
+from .restart import begin_of
 from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
+from .signals import WORDS, Interrupted, Signals
+from .state_files import StateFiles, check_folder, states_that_fit
 
 if TYPE_CHECKING:
     pass
 
+LOOK = 8          # steps between two looks of several processes for signals
 KINDS = ("number", "region", "element")          # of derivatives by a parameter
-BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 
 
 class Gradient:
@@ -77,20 +79,25 @@ class Derivatives:
     wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
     memory   bytes of the states that may be kept; None: as `KeptStates` says;  progress: as of `Simulation.run`, first of the
              run and then of the way back
+    folder   where these are kept in files, or None;  restart: a store at whose last checkpoint the run begins, or None
     elements   numbers of those whose parameters are asked for; None: of all
-    states   the `KeptStates` of the run"""
+    begin    (the time at which the run begins, its state there, as plain arrays, None: the simulation's initial state)
+    states   the `KeptStates` of the run;  start: its first state, as plain arrays"""
 
-    def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None):
+    def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None, folder=None, restart=None):
         self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
-        self.elements = None
+        self.folder, self.elements = folder, None
         check_run(sim)
         if sim.ranks is not None:
-            agree(sim.ranks, {"misfit": misfit, "wrt": wrt, "until": until, "every": every, "memory": memory})
+            agree(sim.ranks, {"misfit": misfit, "wrt": wrt, "until": until, "every": every, "memory": memory,
+                              "folder": folder and str(folder), "restart": restart and str(restart)})
+        check_folder(folder)
         if memory is not None and not (isinstance(memory, Real) and bytes_of_state(sim) <= memory < np.inf):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
             raise ValueError(f"misfit={misfit!r} is not allowed; give a function of the dataset")
         self.given, self.wrt = sim, checked(sim, wrt)
+        self.begin = (0.0, None) if restart is None else begin_of(sim, restart, until)
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name])
         self.names = self.numbers.own | {name: own_names(sim.law)[name] for name in self.wrt
                                          if name != "initial" and name not in self.numbers.own}
@@ -109,47 +116,49 @@ class Derivatives:
         law.of_layers, law.added = self.given.law, tuple(self.numbers.own.values())
         law.parameters = law.parameters | {self.names[name]: base.plus(more[name]) if name in more else base
                                            for name, base in self.base.items()}
-        return self.given.replace(law=law, **self.numbers.changes())
+        sim = self.given.replace(law=law, **self.numbers.changes())
+        sim.began, sim.start = self.begin
+        return sim
 
     def gradient(self, more=None):
-        """Run forwards and backwards, with parameters that are larger by {name: (element,)}."""
+        """Run forwards and backwards, with parameters that are larger by {name: (element,)}.
+
+        Raises Interrupted, or KeyboardInterrupt in the misfit, whose `dataset` is that of the run as far as it came."""
         self.sim = self.changed(more or {})
-        dataset = self.forward()
-        value, given = self.by_data(dataset)
-        return Gradient(self, value, dataset, self.backward(dataset, given))
+        self.states = self.room_for_states()
+        try:
+            dataset = self.forward()
+            try:
+                value, given = from_first(self.sim.ranks, by_data(self.misfit, dataset, self.sim.record))
+                return Gradient(self, value, dataset, self.backward(dataset, given))
+            except KeyboardInterrupt as error:
+                error.dataset = dataset
+                raise
+        finally:
+            self.states.close()
+
+    def room_for_states(self):
+        """The `KeptStates`, still empty. Raises MemoryError or ValueError where there is no room for them."""
+        size, most, files = bytes_of_state(self.sim), None, None
+        if self.folder is not None:
+            most = states_that_fit(self.folder, self.memory, size, self.sim.operator)
+        elif self.memory is not None:
+            most = int(self.memory // size)
+        if self.sim.ranks is None:          # as of runs, of which there is a plan for one process
+            plan = self.sim.memory(self.until, self.every, quick=True)
+            more = {"states for the way back": (BESIDE if self.folder is not None else most or FEW) * size}
+            check_memory(replace(plan, host=plan.host | more), self.sim.backend)
+        if self.folder is not None:
+            files = StateFiles(self.folder, self.sim.operator)
+        return KeptStates(most, self.sim.began, files)
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
-        start, size = self.sim.project(), bytes_of_state(self.sim)
-        self.states = states = KeptStates(None if self.memory is None else max(1, int(self.memory // size)))
-        if self.sim.ranks is None:          # as of runs, of which there is a plan for one process
-            plan = self.sim.memory(self.until, self.every, quick=True)
-            more = {"states for the way back": (states.most or FEW) * size}
-            check_memory(replace(plan, host=plan.host | more), self.sim.backend)
-        dataset = self.sim.run(self.until, self.every, progress=self.progress, callback=states.look)
-        self.start, states.kept[0] = start, self.sim.operator.arrays(self.sim.operator.state(start))
+        sim, states = self.sim, self.states
+        self.start = sim.project() if sim.start is None else sim.start
+        dataset = sim.run(self.until, self.every, progress=self.progress, callback=states.look)
+        states.kept[0] = sim.operator.arrays(sim.operator.state(self.start))
         return dataset
-
-    def by_data(self, dataset):
-        """(J, {zone: {name of a variable: derivatives by its values}}) of a dataset, or of a tree of zones."""
-        pieces = zones_of(dataset)
-        transforms = [name for name, recorder in self.sim.record.items() if isinstance(recorder, Fourier)]
-        beside = {f"{name}_{what}" for name in transforms for what in BESIDE}
-        leaves = {zone: {name: Tracked(np.asarray(data.values)) for name, data in ds.data_vars.items()
-                         if data.dtype.kind in "fc" and name not in beside} for zone, ds in pieces.items()}
-        pieces = {zone: ds.assign({name: (ds[name].dims, leaf, ds[name].attrs) for name, leaf in leaves[zone].items()})
-                  for zone, ds in pieces.items()}
-        followed = pieces[None] if None in pieces else xr.DataTree.from_dict({str(zone): ds for zone, ds in pieces.items()})
-        found = self.misfit(followed)
-        found = found.data if isinstance(found, xr.DataArray) else found
-        if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
-            what = (f"has the shape {found.shape} and the type {found.dtype}" if isinstance(found, Tracked) else
-                    f"is {found!r}, which does not depend on the run")
-            raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
-        if not np.isfinite(found.value):
-            raise ValueError(f"the misfit is {float(found.value)}; it must be finite")
-        given = {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
-        return from_first(self.sim.ranks, (float(found.value), given))
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
@@ -173,13 +182,20 @@ class Derivatives:
                     records.sight.add(operator.number_here(cells), q, steps, own=True)
         with_states = steps.needs_states or records.need_states
         visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
-        with progress_of(self.progress if operator.writes else None, times[-1], None) as progress:
+        with Signals() as signals, progress_of(self.progress if operator.writes else None, times[-1] - times[0],
+                                               None) as progress:
             for step, state in visited:
                 if step < last:
                     steps.step(state, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
+                received = signals.received or 0
+                if here.messages is not None:
+                    received = here.most(received) if step % LOOK == 0 else 0
+                if received:
+                    raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {last - step} of {last} "
+                                                "steps; the dataset of the run is that of this error")
         by_parameters, found = steps.by_parameters, {}
         for name in self.wrt:
             if name == "initial":
@@ -266,13 +282,6 @@ class Derivatives:
             found = {key: q + start[key] for key, q in as_dict(self.start).items()}
             sim.start = found if isinstance(self.start, dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
-
-
-def zones_of(dataset):
-    """{zone: dataset} of a tree, {None: dataset} of a dataset."""
-    if isinstance(dataset, xr.Dataset):
-        return {None: dataset}
-    return {name: node.to_dataset() for name, node in dataset.children.items()}
 
 
 def check_run(sim):

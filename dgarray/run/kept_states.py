@@ -7,40 +7,62 @@ some on the way are kept by binomial placement, so that few steps are computed m
 from math import comb, isqrt
 
 FEW = 32          # states that may be there in any case, where no budget says less
+BESIDE = 8          # states in memory between two of those that are in files
 
 
 class KeptStates:
     """The states of a run's steps, for a pass from the last to the first.
 
     most     how many states there may be at once, besides those of a step; None: the root of the number of steps, or 32
+    began    time at which the run begins;  files: the `StateFiles` in which they are, `most` of them; None: in memory
     steps    [(time after the step, its length)] of the run;  kept: {number of steps: what `Operator.arrays` gives}"""
 
-    def __init__(self, most=None):
-        self.most, self.steps, self.kept, self.stride = most, [], {}, 1
+    def __init__(self, most=None, began=0.0, files=None):
+        self.most, self.began, self.files = most, began, files
+        self.steps, self.stride, self.kept = [], 1, {} if files is None else files
 
     def look(self, state):
         """Take the `State` after a step."""
         self.steps.append((state.t, state.dt))
-        if state.step % self.stride == 0:
-            self.kept[state.step] = state.here
-            while len(self.kept) >= (max(FEW // 2, self.stride // 2) if self.most is None else max(1, self.most // 2)):
+        step = len(self.steps)
+        if step % self.stride == 0:
+            self.kept[step] = state.here
+            while len(self.kept) >= self.limit:
                 self.stride *= 2
-                self.kept = {step: q for step, q in self.kept.items() if step % self.stride == 0}
+                for step in [step for step in self.kept if step % self.stride]:
+                    del self.kept[step]
+
+    @property
+    def limit(self):
+        """The number of states at which every other one goes: in memory there are others between them on the way back."""
+        if self.most is None:
+            return max(FEW // 2, self.stride // 2)
+        return max(1, self.most // 2 if self.files is None else self.most)
+
+    @property
+    def at_once(self):
+        """How many states may be in memory."""
+        return BESIDE if self.files is not None else self.most or max(FEW, isqrt(len(self.steps)))
 
     @property
     def times(self):
         """Of all states, the first one's, too."""
-        return [0.0, *(t for t, _ in self.steps)]
+        return [self.began, *(t for t, _ in self.steps)]
 
     def backwards(self, operator):
         """(number of steps, the state after them, on the backend) from the last to the first. The caller may change it."""
-        most, last = self.most or max(FEW, isqrt(len(self.steps))), len(self.steps)
+        last = len(self.steps)
         while self.kept:
             first = max(self.kept)
             state = operator.state(self.kept[first])
-            yield from self.between(operator, state, first, last, max(1, most - len(self.kept) + 1))
-            self.kept.pop(first)
+            room = self.at_once - (len(self.kept) if self.files is None else 0) + 1
+            yield from self.between(operator, state, first, last, max(1, room))
+            del self.kept[first]
             last = first - 1
+
+    def close(self):
+        """Let the states go."""
+        self.kept.clear() if self.files is None else self.files.close()
 
     def between(self, operator, state, first, last, room):
         """The same from `last` to `first`, of which `state` is there; room: how many states there may be, this one included."""
@@ -63,7 +85,7 @@ class KeptStates:
 
     def time_before(self, step):
         """The time at which a step begins."""
-        return self.steps[step - 1][0] if step else 0.0
+        return self.steps[step - 1][0] if step else self.began
 
 
 def share(count, room):

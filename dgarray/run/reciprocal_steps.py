@@ -145,7 +145,8 @@ class StageDerivatives:
         """(q, r) of each stage of a step, as `taken`: the state that it reads and dq/dt there, which follows from the next."""
         whole, start = self.whole, self.taken(self.whole.renewed(state))
         copied = whole.of_sets({name: part.copy() for name, part in whole.by_set(state).items()})
-        states = [start, *(self.taken(whole.renewed(new)) for _, new in SteppedOperator.stages(whole, copied, t, dt))]          # not filtered
+        stages = SteppedOperator.stages(whole, copied, t, dt)          # not filtered
+        states = [start, *(self.taken(whole.renewed(new)) for _, new in stages)]
         k, found = dict.fromkeys(start, 0.0), []
         for row, q, new in zip(whole.stepper.stages, states, states[1:]):
             if row.changes:

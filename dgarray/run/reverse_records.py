@@ -136,8 +136,9 @@ class Sight:
         self.looked.clear()
 
     def add(self, numbers, given, steps, own=False):
-        """Add derivatives (variable, node, element) by values at nodes, as `take` gives them, of the elements with these numbers
-        here, -1 for those of others, by `steps.add`; own: at the nodes of each set's own order."""
+        """Add derivatives (variable, node, element) by values at nodes, as `take` gives them, by `steps.add`.
+
+        numbers   here of the elements, -1 of those of others;  own: at the nodes of each set's own order"""
         for i, (prefix, *matrices) in enumerate(self.parts):
             matrix = matrices[own]
             inside = (numbers >= 0) & (self.set_of[numbers] == i)

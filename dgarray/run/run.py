@@ -19,7 +19,7 @@ from .decayed import end_of
 from .failure import SolutionError
 from .provenance import began, call_of
 from .restart import digest_of_exact, identity
-from .signals import Interrupted, Signals
+from .signals import WORDS, Interrupted, Signals
 from .steps import State
 from .time_loop import TimeLoop, snapshot_times
 
@@ -230,10 +230,10 @@ class Run:
         """Save the state and raise Interrupted."""
         self._look()
         self._finish_early()
-        word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
         saved = (f"saved in {self.out}, continue with --restart {self.out} (in Python restart=True)" if self.out else
                  "not saved, there is no output")
-        raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
+        raise Interrupted(number, f"stopped by {WORDS[number]} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}",
+                          self._dataset())
 
     def _keep_good(self):
         if self.loop.t > self.store.last:
