@@ -25,7 +25,7 @@ from .reverse_records import ReverseRecords
 from .reverse_steps import ReverseSteps, check_method
 from .run import progress_of
 from .signals import WORDS, Interrupted, Signals
-from .state_files import StateFiles, check_folder, states_that_fit
+from .state_file import StateFile, check_folder, states_that_fit
 
 if TYPE_CHECKING:
     pass
@@ -139,7 +139,7 @@ class Derivatives:
 
     def room_for_states(self):
         """The `KeptStates`, still empty. Raises MemoryError or ValueError where there is no room for them."""
-        size, most, files = bytes_of_state(self.sim), None, None
+        size, most, file = bytes_of_state(self.sim), None, None
         if self.folder is not None:
             most = states_that_fit(self.folder, self.memory, size, self.sim.operator)
         elif self.memory is not None:
@@ -149,8 +149,8 @@ class Derivatives:
             more = {"states for the way back": (BESIDE if self.folder is not None else most or FEW) * size}
             check_memory(replace(plan, host=plan.host | more), self.sim.backend)
         if self.folder is not None:
-            files = StateFiles(self.folder, self.sim.operator)
-        return KeptStates(most, self.sim.began, files)
+            file = StateFile(self.folder, self.sim.operator)
+        return KeptStates(most, self.sim.began, file)
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
@@ -162,6 +162,23 @@ class Derivatives:
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
+        with Signals() as signals:
+            steps = self.way_back(dataset, given, signals)
+        by_parameters, found = steps.by_parameters, {}
+        for name in self.wrt:
+            if name == "initial":
+                self.initial, found[name] = self.of_initial(steps)
+                values = as_dict(self.initial).values()
+            else:
+                values = [over_mesh(self.sim.operator, by_parameters[self.names[name]])]
+                found[name] = self.of_parameter(name, *values)
+            if not all(np.isfinite(each).all() for each in values):
+                raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
+                                 "none, as the logarithm of 0")
+        return found
+
+    def way_back(self, dataset, given, signals):
+        """The `ReciprocalSteps` or `ReverseSteps` after all steps; arguments as of `backward`, and the `Signals` meanwhile."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
         here = operator.here
         check_method(here)
@@ -182,32 +199,20 @@ class Derivatives:
                     records.sight.add(operator.number_here(cells), q, steps, own=True)
         with_states = steps.needs_states or records.need_states
         visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
-        with Signals() as signals, progress_of(self.progress if operator.writes else None, times[-1] - times[0],
-                                               None) as progress:
+        with progress_of(self.progress if operator.writes else None, times[-1] - times[0], None) as progress:
             for step, state in visited:
-                if step < last:
-                    steps.step(state, times[step], self.states.steps[step][1])
-                    if progress is not None:
-                        progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
-                look(step, state)
                 received = signals.received or 0
                 if here.messages is not None:
                     received = here.most(received) if step % LOOK == 0 else 0
                 if received:
                     raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {last - step} of {last} "
                                                 "steps; the dataset of the run is that of this error")
-        by_parameters, found = steps.by_parameters, {}
-        for name in self.wrt:
-            if name == "initial":
-                self.initial, found[name] = self.of_initial(steps)
-                values = as_dict(self.initial).values()
-            else:
-                values = [over_mesh(operator, by_parameters[self.names[name]])]
-                found[name] = self.of_parameter(name, *values)
-            if not all(np.isfinite(each).all() for each in values):
-                raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
-                                 "none, as the logarithm of 0")
-        return found
+                if step < last:
+                    steps.step(state, times[step], self.states.steps[step][1])
+                    if progress is not None:
+                        progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
+                look(step, state)
+        return steps
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by each element's number."""

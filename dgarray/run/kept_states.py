@@ -7,19 +7,19 @@ some on the way are kept by binomial placement, so that few steps are computed m
 from math import comb, isqrt
 
 FEW = 32          # states that may be there in any case, where no budget says less
-BESIDE = 8          # states in memory between two of those that are in files
+BESIDE = 8          # states in memory between two of those that are in a file
 
 
 class KeptStates:
     """The states of a run's steps, for a pass from the last to the first.
 
     most     how many states there may be at once, besides those of a step; None: the root of the number of steps, or 32
-    began    time at which the run begins;  files: the `StateFiles` in which they are, `most` of them; None: in memory
+    began    time at which the run begins;  file: the `StateFile` in which they are, `most` of them; None: in memory
     steps    [(time after the step, its length)] of the run;  kept: {number of steps: what `Operator.arrays` gives}"""
 
-    def __init__(self, most=None, began=0.0, files=None):
-        self.most, self.began, self.files = most, began, files
-        self.steps, self.stride, self.kept = [], 1, {} if files is None else files
+    def __init__(self, most=None, began=0.0, file=None):
+        self.most, self.began, self.file = most, began, file
+        self.steps, self.stride, self.kept = [], 1, {} if file is None else file
 
     def look(self, state):
         """Take the `State` after a step."""
@@ -37,12 +37,12 @@ class KeptStates:
         """The number of states at which every other one goes: in memory there are others between them on the way back."""
         if self.most is None:
             return max(FEW // 2, self.stride // 2)
-        return max(1, self.most // 2 if self.files is None else self.most)
+        return max(1, self.most // 2 if self.file is None else self.most)
 
     @property
     def at_once(self):
         """How many states may be in memory."""
-        return BESIDE if self.files is not None else self.most or max(FEW, isqrt(len(self.steps)))
+        return BESIDE if self.file is not None else self.most or max(FEW, isqrt(len(self.steps)))
 
     @property
     def times(self):
@@ -55,14 +55,14 @@ class KeptStates:
         while self.kept:
             first = max(self.kept)
             state = operator.state(self.kept[first])
-            room = self.at_once - (len(self.kept) if self.files is None else 0) + 1
+            room = self.at_once - (len(self.kept) if self.file is None else 0) + 1
             yield from self.between(operator, state, first, last, max(1, room))
             del self.kept[first]
             last = first - 1
 
     def close(self):
         """Let the states go."""
-        self.kept.clear() if self.files is None else self.files.close()
+        self.kept.clear() if self.file is None else self.file.close()
 
     def between(self, operator, state, first, last, room):
         """The same from `last` to `first`, of which `state` is there; room: how many states there may be, this one included."""

@@ -227,9 +227,12 @@ class Run:
             checkpoint.save(self.out, loop.steps, arrays, facts, self.operator.saved_from, self.ranks)
 
     def _stop(self, number):
-        """Save the state and raise Interrupted."""
+        """Save the state, without an output in the dataset of the error, and raise Interrupted."""
         self._look()
-        self._finish_early()
+        if self.out is None:
+            self._keep_good()
+        else:
+            self._finish_early()
         saved = (f"saved in {self.out}, continue with --restart {self.out} (in Python restart=True)" if self.out else
                  "not saved, there is no output")
         raise Interrupted(number, f"stopped by {WORDS[number]} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}",
