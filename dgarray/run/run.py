@@ -144,6 +144,9 @@ class Run:
                     self._checkpoint()
                     due, passed = time.monotonic() + (self.seconds or inf), loop.t // interval
             self._snapshot()
+        received, = self._agreed(signals.received or 0)          # which several processes look at seldom
+        if received:
+            self._stop(int(received))
 
     def _agreed(self, *numbers):
         """The largest of each of these numbers over all ranks."""

@@ -2,7 +2,6 @@
 import shutil
 import tempfile
 from collections.abc import MutableMapping
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ class StateFile(MutableMapping):
     def __init__(self, folder, operator):
         self.here, self.operator, self.folder, self.slots, self.free = operator.here, operator, folder, {}, []
         self.size = self.here.dofs * self.here.dtype.itemsize
-        self.file = self.done("made", lambda: tempfile.TemporaryFile(dir=folder))          # noqa: SIM115  `close` closes it
+        self.file = self.done("made", lambda: tempfile.TemporaryFile(dir=folder, buffering=0))          # noqa: SIM115
 
     def done(self, what, function):
         """The result of a function of the file."""
@@ -40,8 +39,7 @@ class StateFile(MutableMapping):
         def write():
             self.file.seek(slot * self.size)
             for array in self.here.as_list(self.operator.restricted(arrays)):
-                self.file.write(np.ascontiguousarray(array, self.here.dtype))
-            self.file.flush()
+                whole(self.file.write, np.ascontiguousarray(array, self.here.dtype))
         self.done("written", write)
         self.slots[step] = slot
 
@@ -51,7 +49,7 @@ class StateFile(MutableMapping):
         def read():
             self.file.seek(self.slots[step] * self.size)
             for array in arrays:
-                self.file.readinto(array.reshape(prod(array.shape)))
+                whole(self.file.readinto, array)
         self.done("read", read)
         return self.operator.of_here(self.here.from_list(arrays))
 
@@ -68,6 +66,16 @@ class StateFile(MutableMapping):
         """Remove the file."""
         self.slots.clear()
         self.file.close()
+
+
+def whole(function, array):
+    """Write or read an array: the system may do less at once than it is asked for. Raises OSError at the end of a file."""
+    left = memoryview(array).cast("B")
+    while left:
+        done = function(left)
+        if not done:
+            raise OSError("the file has an end")
+        left = left[done:]
 
 
 def check_folder(folder):

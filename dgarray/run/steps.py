@@ -43,11 +43,6 @@ class State:
     def q(self) -> Any:
         return self._loop.operator.plain(self._loop.state)
 
-    @property
-    def here(self) -> Any:
-        """The state on the host, of which a process has its part alone: see `Operator.arrays`."""
-        return self._loop.operator.arrays(self._loop.state)
-
     @q.setter
     def q(self, q):
         loop = self._loop
@@ -57,6 +52,11 @@ class State:
             raise SolutionError(f"the state that was set at t = {loop.t:.6g} (step {loop.steps}) {fault}", loop.t, loop.steps)
         loop.operator.copy(state, loop.state)
         loop.changed()
+
+    @property
+    def here(self) -> Any:
+        """The state on the host, of which a process has its part alone: see `Operator.arrays`."""
+        return self._loop.operator.arrays(self._loop.state)
 
     def dataset(self) -> xr.Dataset | Any:
         return self._sim.dataset(self.q, self.t)
