@@ -16,6 +16,7 @@ from .objective import objective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from os import PathLike
 
 
 class design:          # noqa: N801  users call it like a function
@@ -35,7 +36,8 @@ class design:          # noqa: N801  users call it like a function
     c, V are centres and measures of the region's elements.
 
     sim      the simulation, or several in a list, on one mesh
-    misfit, until, every   as of `Simulation.gradient`; of several simulations one misfit or one for each, which add up
+    misfit   as of `Simulation.gradient`; of several simulations one for all or one for each, which add up
+    until, every, memory, folder   as of `Simulation.gradient`
     between  (m_0, m_1), the two media: {what the law's constructor calls a parameter: number}, both with the same names
     where    a region of the mesh, or several in a list; None: all elements.  Elsewhere media are those of the simulation
     radius   of the cone; 0: no filter
@@ -48,7 +50,8 @@ class design:          # noqa: N801  users call it like a function
 
     def __init__(self, sim: Any, misfit: Callable | Sequence[Callable], between: Sequence[dict[str, float]],
                  where: str | Sequence[str] | None = None, radius: float = 0.0, beta: float = 0.0, eta: float = 0.5,
-                 until: Any = None, every: float | None = None):
+                 until: Any = None, every: float | None = None, memory: float | None = None,
+                 folder: str | PathLike | None = None):
         sims = list(sim) if isinstance(sim, list | tuple) else [sim]
         misfits: list[Any] = list(misfit) if isinstance(misfit, list | tuple) else [misfit] * len(sims)
         check_lists(sims, misfits)
@@ -59,7 +62,7 @@ class design:          # noqa: N801  users call it like a function
         mesh = sims[0].mesh
         self.beta, self.eta = beta, eta
         self._change = {name: (between[0][name], between[1][name] - between[0][name]) for name in between[0]}
-        self._parts = [objective(each, own, dict.fromkeys(self._change, "element"), until, every)
+        self._parts = [objective(each, own, dict.fromkeys(self._change, "element"), until, every, memory, folder)
                        for each, own in zip(sims, misfits)]
         for each in sims:
             for name in self._change:

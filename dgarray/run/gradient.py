@@ -205,8 +205,9 @@ class Derivatives:
                 if here.messages is not None:
                     received = here.most(received) if step % LOOK == 0 else 0
                 if received:
-                    raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {last - step} of {last} "
-                                                "steps; the dataset of the run is that of this error")
+                    done = max(0, last - step - 1)
+                    raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {done} of {last} steps; "
+                                                "the dataset of the run is that of this error")
                 if step < last:
                     steps.step(state, times[step], self.states.steps[step][1])
                     if progress is not None:

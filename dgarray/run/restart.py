@@ -113,7 +113,7 @@ def begin_of(sim, out, until):
     if isinstance(end, decayed):
         raise ValueError(f"until={end!r} is not allowed with restart={str(out)!r}: it looks at all from t = 0; give a time")
     check_until(end)
-    found = checkpoint_of(sim, out, end)
+    found = checkpoint_of(sim, out, np.inf)
     if found is None or found[1]["t"] >= end:
         raise ValueError(f"{out} has " + (f"reached t = {found[1]['t']:.6g}, and until={end:g}: nothing is left to do" if found
                                           else "no checkpoint yet") + "; give another restart=")
