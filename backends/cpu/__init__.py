@@ -3,12 +3,16 @@ from itertools import groupby
 
 import numpy as np
 
+from ...methods.dg.bilinear_sums import BilinearSums
+from ...methods.dg.element_values import ElementValues
 from ...methods.dg.set_operations import CurvedOperations, SetOperations, TensorOperations
 from ...methods.finite_volume.sweeps import Sweeps
 from ...methods.hermite.half_steps import HalfSteps
 from ..arrays import ArrayBackend
+from .dg.bilinear_sums import FusedSums
 from .dg.curved import CurvedFused
 from .dg.edges import EdgesFused
+from .dg.element_values import FusedValues
 from .dg.fused import NodalFused
 from .dg.tensor import TensorFused
 from .finite_volume.fused import SweepsFused
@@ -48,5 +52,5 @@ class CpuBackend(ArrayBackend):
     def kind(self, recipe, tables):
         if recipe is SetOperations:
             return EdgesFused if EdgesFused.serves(tables, self.dtype) else NodalFused
-        return {CurvedOperations: CurvedFused, HalfSteps: HermiteFused, Sweeps: SweepsFused, TensorOperations: TensorFused}.get(
-            recipe, recipe)
+        return {BilinearSums: FusedSums, CurvedOperations: CurvedFused, ElementValues: FusedValues, HalfSteps: HermiteFused,
+                Sweeps: SweepsFused, TensorOperations: TensorFused}.get(recipe, recipe)

@@ -14,7 +14,7 @@ from ..physics.laws.law import argument
 from ..reference.columns import multiply
 from ..spaces.by_element import ByElement, ElementsAt
 from ..support.wording import choose
-from .kept_states import BESIDE, FEW, KeptStates
+from .kept_states import BESIDE, KeptStates
 from .memory import check as check_memory
 from .misfit import by_data, zones_of
 from .named_numbers import NamedNumbers
@@ -139,18 +139,19 @@ class Derivatives:
 
     def room_for_states(self):
         """The `KeptStates`, still empty. Raises MemoryError or ValueError where there is no room for them."""
-        size, most, file = bytes_of_state(self.sim), None, None
+        size, most = bytes_of_state(self.sim), None
         if self.folder is not None:
             most = states_that_fit(self.folder, self.memory, size, self.sim.operator)
         elif self.memory is not None:
             most = int(self.memory // size)
+        states = KeptStates(size, most, self.sim.began)
         if self.sim.ranks is None:          # as of runs, of which there is a plan for one process
             plan = self.sim.memory(self.until, self.every, quick=True)
-            more = {"states for the way back": (BESIDE if self.folder is not None else most or FEW) * size}
+            more = {"states for the way back": (BESIDE if self.folder is not None else most or states.least) * size}
             check_memory(replace(plan, host=plan.host | more), self.sim.backend)
         if self.folder is not None:
-            file = StateFile(self.folder, self.sim.operator)
-        return KeptStates(most, self.sim.began, file)
+            states.keep_in(StateFile(self.folder, self.sim.operator))
+        return states
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
@@ -198,9 +199,10 @@ class Derivatives:
                     q = np.stack([own[name][snapshots[step]].T for name in operator.law.variables])
                     records.sight.add(operator.number_here(cells), q, steps, own=True)
         with_states = steps.needs_states or records.need_states
-        visited = self.states.backwards(operator) if with_states else ((n, None) for n in reversed(range(last + 1)))
+        visited = self.states.backwards(operator, steps.needs_states) if with_states else (
+            (n, None, None) for n in reversed(range(last + 1)))
         with progress_of(self.progress if operator.writes else None, times[-1] - times[0], None) as progress:
-            for step, state in visited:
+            for step, state, inside in visited:
                 received = signals.received or 0
                 if here.messages is not None:
                     received = here.most(received) if step % LOOK == 0 else 0
@@ -209,7 +211,7 @@ class Derivatives:
                     raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {done} of {last} steps; "
                                                 "the dataset of the run is that of this error")
                 if step < last:
-                    steps.step(state, times[step], self.states.steps[step][1])
+                    steps.step(inside, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)

@@ -48,13 +48,6 @@ class ProgramAdjoints:
             self.found[parameter] += np.bincount(cells, found[f"adjoint of {each}"].ravel(), len(self.found[parameter]))
         return found
 
-    def forward(self, name, given):
-        """The outputs of a program itself; given as of `run`."""
-        if name not in self.programs:
-            self.programs[name] = self.backend.interpreter(self.operator.program(name), self.constants)
-        program = self.programs[name].program
-        return self.programs[name].run({each: given[each] for each in (*program.inputs(), *program.inputs("number"))})
-
     def owners(self, program, parameter):
         """{name of a constant: (parameter, the element of the mesh whose parameter each of its entries is)}."""
         found = {}

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
-from ..methods.dg.weights import AdjustedWeights, Weights, signs, weights_of
+from ..methods.dg.weights import AdjustedWeights, signs, weights_of
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
-from .derivative_part import derivative_part
-from .program_adjoints import ProgramAdjoints, arrays_like, host, sets_of
+from .program_adjoints import arrays_like, host, sets_of
+from .stage_derivatives import KeptLists, StageDerivatives
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
@@ -35,6 +35,8 @@ class ReciprocalSteps:
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
         self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()
+        self.arrays = [still.zeros() for _ in range(3)] if parameters else []
+        self.lists = KeptLists()
 
     def add(self, prefix, numbers, values):
         """Add to the derivatives by the state: values (variable, row, element) of the elements with these numbers in their
@@ -56,29 +58,34 @@ class ReciprocalSteps:
         """{parameter: (element,)} the derivatives."""
         return {name: each + self.stages.by_element(name) for name, each in self.found.items()}
 
-    def step(self, state, t, dt):
-        """Go back over the step of the length dt from t; state: before it, for derivatives by parameters.
+    def step(self, states, t, dt):
+        """Go back over the step of the length dt from t; states: between its stages, for derivatives by parameters.
 
         With P W^-1 of what `ReverseSteps.step` says, where (dr/dq)^T is A for P W^-1 r'."""
         b = self.still.filtered(self.state)
         if not self.needs_states:
             self.state = self.linear(lambda q: SteppedOperator.advance(self.still, q, t, dt), b)          # without the filter
             return
-        visited, rows = self.stages.visited(state, t, dt), self.operator.stepper.stages
+        rows = self.operator.stepper.stages
         back = self.by_kernels if not self.affine and all(map(is_of_two_registers, rows)) else self.by_arrays
         stages = back(b, t, dt)
-        for row, (q, r) in zip(reversed(rows), reversed(visited)):
-            self.stages.add(q, r, next(stages), t + row.c * dt)
+        for row, q, new in zip(reversed(rows), states[-2::-1], states[:0:-1]):
+            factor, s, b, p = next(stages)
+            self.stages.add(factor, s, q, t + row.c * dt, (-1.0, b, ((1.0, new), (-row.alpha, states[0]), (-row.beta, q))),
+                            (1.0, p, ((row.v, q), (row.u, states[0]))))
         self.state, = stages
 
     def by_arrays(self, b, t, dt):
-        """Yield s = P W^-1 r' of each stage, the last one first, and then the state before the step; any stepper's."""
+        """Yield (1, s = P W^-1 r', P W^-1 b, P W^-1 p') of each stage, the last one first, and then the state before the step;
+        any stepper's."""
         b = self.still.by_set(b)
         p, at_start = dict.fromkeys(b, 0.0), dict.fromkeys(b, 0.0)
         for row in reversed(self.operator.stepper.stages):
             p = total((1.0, p), (row.B, b))
             s = total((dt * row.w, p), (dt * row.C, b))
-            yield self.still.of_sets(s)
+            for kept, parts in zip(self.arrays, (s, b, p)):
+                self.still.copy(self.still.of_sets(parts), kept)
+            yield 1.0, *self.arrays
             at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
             slope = self.linear(lambda q, row=row: self.still.rhs(q, t + row.c * dt), self.still.of_sets(s))
             b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
@@ -87,16 +94,19 @@ class ReciprocalSteps:
         yield self.still.of_sets(total((1.0, b), (1.0, at_start)))
 
     def by_kernels(self, b, t, dt):
-        """The same by the kernels of stages, of steppers with two registers: b' = beta b + dt w A p, p' = A p + B b' are a
-        stage that reads p, with b as its register."""
-        rows = self.operator.stepper.stages
-        p = self.still.of_sets(total((rows[-1].B, self.still.by_set(b))))
-        for row, before in zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0))):
-            yield self.still.of_sets(total((dt * row.w, self.still.by_set(p))))
-            out = self.still.zeros()
+        """The same by the kernels of stages, of steppers with two registers, with dt w, p', b, p' instead: b' = beta b +
+        dt w A p, p' = A p + B b' are a stage that reads p, with b as its register."""
+        rows, (p, out, _), operations = self.operator.stepper.stages, self.arrays, self.still.operations
+        for source, place in zip(*(self.still.by_set(each).values() for each in (b, p))):
+            np.multiply(source, rows[-1].B, out=place)
+        for number, (row, before) in enumerate(zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0)))):
+            yield dt * row.w, p, b, p
             turned = Stage(c=row.c, A=row.beta, w=row.w, beta=row.A or 1.0, B=before.B)
-            self.still.stage(p, out, b, None, t + row.c * dt, dt, turned)
-            p = out
+            perform = self.lists.held(number, self.still.by_set(b).values(), lambda p=p, out=out, turned=turned: (
+                self.still.backend.prepared(operations.stage_operations(p, out, b, None, turned))))
+            operations.set_clock(dt, [t + row.c * dt])
+            perform()
+            p, out = out, p
         yield b
 
     def linear(self, function, state):
@@ -108,86 +118,15 @@ class ReciprocalSteps:
         return found
 
 
-class StageDerivatives:
-    """The derivatives of stages by the parameters of the law, (dr/dm)^T W P s of r = dq/dt.
-
-    elements   numbers of those whose parameters are asked for; None: all. Of a part of the mesh see `derivative_part`
-    cells      numbers of its elements in the mesh, None: all;  wanted: which of them are asked for"""
-
-    def __init__(self, operator, parameters, P, elements):
-        self.whole, self.signs = operator, P[:, None, None]
-        part, self.cells, self.wanted = derivative_part(operator, elements)
-        self.programs = None if part is None else ProgramAdjoints(part, parameters)
-        self.sets = {} if part is None else self.programs.sets
-        self.weights = {prefix: Weights(each.tables) for prefix, (_, each, _) in self.sets.items()}
-
-    def by_element(self, name):
-        """The derivatives by a parameter in every element of the mesh, 0 where they are not asked for."""
-        if self.cells is None:
-            return self.programs.found[name]
-        found = np.zeros(self.whole.mesh.cell_count)
-        if self.programs is not None:
-            found[self.cells[self.wanted]] = self.programs.found[name][self.wanted]
-        return found
-
-    def taken(self, state):
-        """{prefix: values (variable, row, element) of a state of the whole operator, in float64 on the host}."""
-        if self.cells is None:
-            return host(self.whole, self.sets, state)
-        names, parts, found = list(self.whole.operators), self.whole.by_set(state), {}
-        for prefix, (_, _, numbers) in self.sets.items():
-            of_set, places = self.whole.numbers[:, self.cells[numbers]]
-            name = names[of_set[0]]
-            found[prefix] = self.whole.operators[name].operations.take(parts[name], places).astype(float)
-        return found
-
-    def visited(self, state, t, dt):
-        """(q, r) of each stage of a step, as `taken`: the state that it reads and dq/dt there, which follows from the next."""
-        whole, start = self.whole, self.taken(self.whole.renewed(state))
-        copied = whole.of_sets({name: part.copy() for name, part in whole.by_set(state).items()})
-        stages = SteppedOperator.stages(whole, copied, t, dt)          # not filtered
-        states = [start, *(self.taken(whole.renewed(new)) for _, new in stages)]
-        k, found = dict.fromkeys(start, 0.0), []
-        for row, q, new in zip(whole.stepper.stages, states, states[1:]):
-            if row.changes:
-                k = total((row.A, k), (row.v, q), (row.u, start))
-            factor = dt * (row.C + row.B * row.w)
-            r = total((1 / factor, new), (-row.alpha / factor, start), (-row.beta / factor, q), (-row.B / factor, k))
-            k = total((1.0, k), (dt * row.w, r)) if row.w else k
-            found.append((q, r))
-        return found
-
-    def add(self, q, r, s, t):
-        """Add those of a stage: r = dq/dt at (q, t), of `visited`; s, a state of the whole operator."""
-        s = self.taken(self.whole.renewed(s))
-        if self.programs is None:
-            return
-        given = {"t": t} | {f"{prefix}q": values for prefix, values in q.items()}
-        given |= {f"adjoint of {prefix}r": self.weights[prefix].times(self.signs * values) for prefix, values in s.items()}
-        given |= self.sums(given, r)
-        found = self.programs.run(given, "finished", inputs=("sum",))
-        given |= {f"adjoint of {prefix}r": found[f"adjoint of {prefix}sum"] for prefix in q}
-        for name in ("face_terms", "volume_terms"):
-            self.programs.run(given, name, inputs=())
-
-    def sums(self, given, r):
-        """The inputs "sum" of `stage_program.finished` for r = dq/dt."""
-        if any(each.tables.physics.sources for _, each, _ in self.sets.values()):
-            zero = {f"{prefix}sum": np.zeros_like(values) for prefix, values in r.items()}
-            sources = self.programs.forward("finished", given | zero)
-            r = {prefix: values - sources[f"{prefix}r"] for prefix, values in r.items()}
-        return {f"{prefix}sum": self.weights[prefix].sum_of(values) for prefix, values in r.items()}
-
-
 def reciprocal_steps(operator, parameters, elements=None):
     """The `ReciprocalSteps` of an operator, with parameters of these elements, None: of all.
 
     None where dq/dt is not linear in q, its coefficients depend on time, or A^T W = W P A P does not hold."""
     weights = {name: weights_of(each.tables) for name, each in operator.operators.items()}
     P = signs(next(iter(operator.operators.values())).tables.physics.functions.along)
-    # With parameters, to solve with W in each stage takes longer than programs do, and hanging nodes are not cut out.
+    # With parameters, to solve with W in each stage takes longer than programs do, and what joins give goes to one part alone.
     never = any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()) or (
-        parameters and operator.messages is not None and len(operator.mesh.whole.hanging))
+        parameters and operator.messages is not None and (operator.several or len(operator.mesh.whole.hanging)))
     inside = conditions_inside(operator.mesh, operator.problem.boundary)
     if not operator.everywhere(not never and P is not None and not inside and all(map(is_linear, functions_of(operator)))):
         return None
@@ -228,7 +167,7 @@ def is_reciprocal(operator, weights, P):
         return {name: found[name] - start[name] for name in q}
 
     def dot(a, b):
-        return operator.summed_up(sum(float(np.vdot(a[name], b[name])) for name in a))
+        return operator.summed_up(sum(float((a[name] * b[name]).sum()) for name in a))
 
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}

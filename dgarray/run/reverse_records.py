@@ -21,7 +21,7 @@ class ReverseRecords:
 
     def __init__(self, operator, record, times, given, by_element):
         self.sight, self.times = Sight(operator, by_element), np.array(times)
-        self.recordings = {}
+        self.recordings, self.transposes = {}, {}
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
@@ -30,6 +30,9 @@ class ReverseRecords:
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
+                if isinstance(recorder, LINEAR):
+                    few = len(self.times) // recording.every // 4          # of numbers, or this takes longer than it saves
+                    self.transposes[name] = transpose(recording.measure(None, 0.0), self.sight, few)
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -55,15 +58,48 @@ class ReverseRecords:
 
     def add(self, step, state, steps):
         """Add what the records of the state after so many steps give to its adjoint, by `steps.add`."""
-        for recording, _, rows in self.recordings.values():
+        for name, (recording, _, rows) in self.recordings.items():
             if step % recording.every:
                 continue
             given = rows(step // recording.every)
             if all(each is None or not np.any(each) for each in given):
                 continue
+            if self.transposes.get(name) is not None and not any(each is None for each in given):
+                flat = np.concatenate([np.ravel(each) for each in given])
+                for prefix, numbers, derivatives in self.transposes[name]:
+                    steps.add(prefix, numbers, np.tensordot(flat, derivatives, 1))
+                continue
             values = recording.measure(state, float(self.times[step]))
             total = sum(((value * each).sum() for value, each in zip(values, given) if each is not None), Tracked(0.0))
             self.sight.give_back(total, steps)
+
+
+def transpose(values, sight, most):
+    """[(prefix, numbers of elements in their set, derivatives (number, variable, row, element))] of all numbers of a sample that
+    is linear in the state; None of more than `most`.
+
+    values   of the sample, arrays that remember what `sight` looked at"""
+    looked, sight.looked = sight.looked, []
+    if sum(each.size for each in values) > most or sight.read:
+        return None
+    found = []
+    for value in values:
+        for unit in np.eye(value.size).reshape(-1, *value.shape):
+            given = Collected()
+            for (elements, _), each in zip(looked, adjoints(value, [array for _, array in looked], unit)):
+                sight.add(elements, each, given)
+            found.append(given.parts)
+    return [(*parts[0][:2], np.stack([part[2] for part in parts])) for parts in zip(*found)]
+
+
+class Collected:
+    """What `Sight.add` gives to steps, in a list."""
+
+    def __init__(self):
+        self.parts = []
+
+    def add(self, *part):
+        self.parts.append(part)
 
 
 def check(name, recorder, mesh):

@@ -40,10 +40,10 @@ class ReverseSteps:
         set."""
         self.adjoint[prefix][:len(values), :, numbers] += values
 
-    def step(self, state, t, dt):
+    def step(self, states, t, dt):
         """Go back from the derivatives by the state after a step of the length dt from t to those by the one before it.
 
-        state   before the step
+        states   before the step and after each of its stages, not filtered
 
         With the adjoints b of the state and p of the register after a stage, see `dgarray.stepping`, those before it are
 
@@ -51,9 +51,7 @@ class ReverseSteps:
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
         rows, b = self.operator.stepper.stages, self.adjoint
-        start = self.host(state)
-        stages = self.operator.stages(self.state(start), t, dt)
-        inputs = [start, *(self.host(new) for _, new in stages)][:-1]
+        inputs = [host(self.operator, self.sets, each) for each in states[:-1]]          # stages have renewed copies
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
         at_start, k = dict.fromkeys(b, 0.0), {}
@@ -68,15 +66,6 @@ class ReverseSteps:
             for prefix, more in result.get("q0", {}).items():
                 at_start[prefix] = at_start[prefix] + more
         self.adjoint = {prefix: each + at_start[prefix] for prefix, each in b.items()}
-
-    def host(self, state):
-        """{prefix: the state of each set}, with copies of other parts' elements as they are there."""
-        return host(self.operator, self.sets, self.operator.renewed(state))
-
-    def state(self, arrays):
-        """The state of the operator with these arrays."""
-        return self.operator.of_sets({name: each.operations.state(arrays[prefix])
-                                      for prefix, (name, each, _) in self.sets.items()})
 
     def pulled(self, output, q, adjoints, numbers, name, *options, k=None):
         """{input of a program: adjoints}, of those of its output, and of its register k where it has one."""

@@ -58,6 +58,11 @@ class TiledState(DGArrays):
     def places_of(self, elements):
         return np.divmod(np.asarray(elements), self.lanes)
 
+    def layout(self):
+        tile, lane = self.places_of(np.arange(self.tables.elements))
+        step = self.tables.rows * self.lanes
+        return tile * (self.tables.variables * step) + lane, step, self.lanes
+
     def gather(self, state, places):
         tile, lane = places
         return np.ascontiguousarray(self._by_tile(state)[tile, :, :, lane].transpose(1, 2, 0))

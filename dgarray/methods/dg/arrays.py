@@ -1,6 +1,8 @@
 """Arrays of a set that limiters and checks work on, on the backend, and copies of a state between backend and host."""
 from functools import cached_property
 
+import numpy as np
+
 from ..step_operations import Fetched
 
 
@@ -62,6 +64,12 @@ class DGArrays:
     def places_of(self, elements):
         """Where these elements are in a state, as `gather` and `scatter` take it."""
         return self.backend.integers(elements)
+
+    def layout(self):
+        """Where the first value of each element is in a state as one flat array, (element,), and the steps from there to the
+        next variable, and to the next row."""
+        elements = self.tables.elements
+        return np.arange(elements), self.tables.rows * elements, elements
 
     def gather(self, state, places):
         """The values of some elements, a new array q[variable, node, element] on the backend."""

@@ -68,7 +68,7 @@ class DGOperator(SetsState):
         # admissible again, so it is looked for after every step.
         if not self.alike or self.law.admissible is not None:
             self.check_every = 1
-        self._filters = any(each.filter is not None for each in self.set_tables.values())
+        self.filters = any(each.filter is not None for each in self.set_tables.values())
         self._decisive = None       # what `decisive` says; a cached property would let threads wait for one another
         self._limits = {}           # {stepper: what `limits` says}
         self._steps = {}            # {stepper: largest stable step}, where wave speeds do not change
@@ -184,7 +184,7 @@ class DGOperator(SetsState):
 
     def filtered(self, state):
         """The state at the end of a step, filtered in place if the method has a filter, and then limited again."""
-        if self._filters:
+        if self.filters:
             self.operations.filter(state)
             self.operations.limit(state)
         return state

@@ -2,7 +2,7 @@
 
 `forms`: {name of a set: a function that makes its recipe, such as a `WeakForm`, for a `Trace`}; `joins`: the recipe of the
 fluxes between sets, see `dgarray.methods.dg.join_fluxes`, or None."""
-from ...program.arrays import Trace
+from ...program.arrays import Trace, put
 from ..stage_update import after_stage, arrays_of, kind_of
 from .limiters.program import elements_of
 
@@ -49,30 +49,13 @@ def rhs(forms, joins=None):
     return sets.program("dq/dt", {name: {"r": r} for name, r in sets.tendencies().items()})
 
 
-def volume_terms(forms, joins=None):
-    """The program of the first of the three parts of `WeakForm.tendency`, outputs "r": -div F."""
-    sets = Sets(forms)
-    return sets.program("volume", {name: {"r": form.volume(sets.q[name].first(form.own), sets.t)}
-                                   for name, form in sets.forms.items()})
-
-
-def face_terms(forms, joins=None):
-    """The second part, outputs "r": lifted fluxes of faces."""
+def join_fluxes(forms, joins):
+    """The fluxes at joins alone, outputs "flux" (variable, face * face point, element), 0 at all other faces."""
     sets, found = Sets(forms, joins), {}
-    sets.begin()
-    outside = sets.joins(sets) if sets.joins else {}
-    for name, form in sets.forms.items():
-        found[name] = {"r": form.lift(form.face_flux(sets.q[name], sets.t, outside.get(name, ())))}
-    return sets.program("faces", found)
-
-
-def finished(forms, joins=None):
-    """The third part, inputs q and "sum" of the first two, outputs "r"."""
-    sets, found = Sets(forms), {}
-    for name, form in sets.forms.items():
-        total = sets.state("sum", form).first(form.own)
-        found[name] = {"r": form.finish(total, sets.q[name].first(form.own), sets.t)}
-    return sets.program("finish", found)
+    for name, parts in joins(sets).items():
+        form = sets.forms[name]
+        found[name] = {"flux": put(sets.trace, (form.tables.variables, form.basis.face_nodes.size), form.all, parts)}
+    return sets.program("fluxes at joins", found)
 
 
 def stage(forms, row, joins=None):

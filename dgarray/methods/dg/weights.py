@@ -56,12 +56,6 @@ class Weights:
              entry if np.ndim(entry) == 0 else entry[..., cells] for entry in self.capacity]
         return np.stack(np.broadcast_arrays(*over(C, values)))
 
-    def sum_of(self, r):
-        """C r, and J times that where the metrics are at the nodes: what dq/dt = r without sources is made of."""
-        found = np.stack(np.broadcast_arrays(*times(self.capacity, r)))
-        nodal = self.tables.basis.diagonal and not self.tables.geometry.affine
-        return found * self.tables.geometry.jacobian if nodal else found
-
 
 class AdjustedWeights:
     """W where the mass matrix is weight-adjusted, of curved triangles, tetrahedra, prisms and pyramids, and where media vary
