@@ -70,7 +70,7 @@ both, bits = {"sound_speed": "element", "initial": True}, {}
 PROBLEMS = {          # "bits": by the kernels of the run; the others by programs
     "bits: records": (problem(square(), boundary={"left": dg.incident(entering), "default": dg.absorbing}, source=hum,
                               record=every, kernels=None), all_records, ["source.strength", "left.amplitude", *both]),
-    "bits: shapes": (problem(square("mixed")), heard, both),
+    "shapes": (problem(square("mixed")), heard, both),
     "bits: modal, curved": (problem(square().mapped(lambda x: (x[0] + 0.1 * np.sin(x[1]), x[1]), 2), dg.ModalDG(2)), heard,
                             "initial"),
     "hanging": (problem(square("quadrilateral").refined([5, 6]), dg.TensorDG(2), boundary=dg.wall), heard, both),

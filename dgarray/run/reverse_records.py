@@ -79,7 +79,8 @@ def transpose(values, sight, most):
     is linear in the state; None of more than `most`.
 
     values   of the sample, arrays that remember what `sight` looked at"""
-    looked, sight.looked = sight.looked, []
+    looked = [*sight.looked]
+    sight.looked.clear()
     if sum(each.size for each in values) > most or sight.read:
         return None
     found = []
