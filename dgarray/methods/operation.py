@@ -51,6 +51,21 @@ class OperationLists:
         return found
 
 
+class KeptLists:
+    """What is done with arrays that come again, prepared once for each of them."""
+
+    def __init__(self):
+        self.lists = {}
+
+    def held(self, key, arrays, make):
+        """make() for a key and these arrays in this order."""
+        arrays = tuple(arrays)
+        key = key, *map(id, arrays)
+        if key not in self.lists:
+            self.lists[key] = make(), arrays          # which live on, so that no other one gets its id
+        return self.lists[key][0]
+
+
 def of_sets(found):
     """{name of a set: operations} as one list, in which each operation says of which set it is."""
     return [operation if name is None else operation._replace(of=name) for name, operations in found.items()

@@ -9,12 +9,14 @@ import numpy as np
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.interfaces import conditions_inside
 from ..methods.dg.weights import AdjustedWeights, signs, weights_of
+from ..methods.operation import KeptLists
 from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
 from .program_adjoints import arrays_like, host, sets_of
-from .stage_derivatives import KeptLists, StageDerivatives
+from .set_derivatives import serves
+from .stage_derivatives import StageDerivatives
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
@@ -27,7 +29,7 @@ class ReciprocalSteps:
     weights      {name: the `Weights` or `AdjustedWeights` of each element set};  signs: P, of each variable
     stages       the `StageDerivatives`;  found: {parameter: (element,)} derivatives by what recorders read
     still        the operator of the problem without sources;  affine: whether its steps move a state of zeros
-    state        mu, a state of that operator"""
+    state        mu, a state of that operator;  nothing: a state of zeros"""
 
     def __init__(self, operator, still, parameters, weights, P, elements=None):
         self.operator, self.still, self.weights, self.signs = operator, still, weights, P[:, None, None]
@@ -35,7 +37,8 @@ class ReciprocalSteps:
         self.found = {name: np.zeros(operator.mesh.cell_count) for name in parameters}
         self.stages = StageDerivatives(operator, parameters, P, elements) if parameters else None
         self.affine, self.state = is_affine(still), still.zeros()
-        self.arrays = [still.zeros() for _ in range(3)] if parameters else []
+        self.arrays = [still.zeros() for _ in range(5)] if parameters else []          # that come again in each step
+        self.nothing = still.by_set(still.zeros()) if parameters else None
         self.lists = KeptLists()
 
     def add(self, prefix, numbers, values):
@@ -67,7 +70,7 @@ class ReciprocalSteps:
             self.state = self.linear(lambda q: SteppedOperator.advance(self.still, q, t, dt), b)          # without the filter
             return
         rows = self.operator.stepper.stages
-        back = self.by_kernels if not self.affine and all(map(is_of_two_registers, rows)) else self.by_arrays
+        back = self.by_two_registers if all(map(is_of_two_registers, rows)) else self.by_stages
         stages = back(b, t, dt)
         for row, q, new in zip(reversed(rows), states[-2::-1], states[:0:-1]):
             factor, s, b, p = next(stages)
@@ -75,39 +78,60 @@ class ReciprocalSteps:
                             (1.0, p, ((row.v, q), (row.u, states[0]))))
         self.state, = stages
 
-    def by_arrays(self, b, t, dt):
+    def by_stages(self, b, t, dt):
         """Yield (1, s = P W^-1 r', P W^-1 b, P W^-1 p') of each stage, the last one first, and then the state before the step;
         any stepper's."""
-        b = self.still.by_set(b)
-        p, at_start = dict.fromkeys(b, 0.0), dict.fromkeys(b, 0.0)
+        s, b_before, p, out, at_start = (self.still.by_set(each) for each in self.arrays)
+        for name, values in self.still.by_set(b).items():
+            b_before[name][...], p[name][...], at_start[name][...] = values, 0.0, 0.0
+        b = b_before
         for row in reversed(self.operator.stepper.stages):
-            p = total((1.0, p), (row.B, b))
-            s = total((dt * row.w, p), (dt * row.C, b))
-            for kept, parts in zip(self.arrays, (s, b, p)):
-                self.still.copy(self.still.of_sets(parts), kept)
-            yield 1.0, *self.arrays
-            at_start = total((1.0, at_start), (row.alpha, b), (row.u, p))
-            slope = self.linear(lambda q, row=row: self.still.rhs(q, t + row.c * dt), self.still.of_sets(s))
-            b = total((1.0, self.still.by_set(slope)), (row.beta, b), (row.v, p))
-            if row.changes:
-                p = total((row.A, p))
-        yield self.still.of_sets(total((1.0, b), (1.0, at_start)))
+            for name in s:
+                p[name] += row.B * b[name]
+                np.multiply(p[name], dt * row.w, out=s[name])
+                if row.C:
+                    s[name] += dt * row.C * b[name]
+            yield 1.0, *map(self.still.of_sets, (s, b, p))
+            for name in s:
+                for factor, given in ((row.alpha, b), (row.u, p)):
+                    if factor:
+                        at_start[name] += factor * given[name]
+            self.perform(t + row.c * dt, 1.0, s, out, p, b, Stage(A=1.0, alpha=row.beta, B=row.v, C=1.0))
+            b, out = out, b
+            if self.affine:
+                self.perform(t + row.c * dt, 1.0, self.nothing, out, None, b, Stage(alpha=1.0, C=-1.0))
+                b, out = out, b
+            for name in s if row.changes else ():
+                p[name] *= row.A
+        for name in s:
+            b[name] += at_start[name]
+        yield self.still.of_sets({name: values.copy() for name, values in b.items()})
 
-    def by_kernels(self, b, t, dt):
-        """The same by the kernels of stages, of steppers with two registers, with dt w, p', b, p' instead: b' = beta b +
-        dt w A p, p' = A p + B b' are a stage that reads p, with b as its register."""
-        rows, (p, out, _), operations = self.operator.stepper.stages, self.arrays, self.still.operations
-        for source, place in zip(*(self.still.by_set(each).values() for each in (b, p))):
-            np.multiply(source, rows[-1].B, out=place)
-        for number, (row, before) in enumerate(zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0)))):
-            yield dt * row.w, p, b, p
-            turned = Stage(c=row.c, A=row.beta, w=row.w, beta=row.A or 1.0, B=before.B)
-            perform = self.lists.held(number, self.still.by_set(b).values(), lambda p=p, out=out, turned=turned: (
-                self.still.backend.prepared(operations.stage_operations(p, out, b, None, turned))))
-            operations.set_clock(dt, [t + row.c * dt])
-            perform()
+    def by_two_registers(self, b, t, dt):
+        """The same of steppers with two registers, with dt w, p', b, p' instead: b' = beta b + dt w A p, p' = A p + B b' are a
+        stage that reads p, with b as its register."""
+        rows, (p, out, *_) = self.operator.stepper.stages, (self.still.by_set(each) for each in self.arrays)
+        b = self.still.by_set(b)
+        for name in b:
+            np.multiply(b[name], rows[-1].B, out=p[name])
+        for row, before in zip(reversed(rows), (*reversed(rows[:-1]), Stage(B=1.0))):
+            yield dt * row.w, *map(self.still.of_sets, (p, b, p))
+            time, A = t + row.c * dt, row.A or 1.0          # of the first stage: nobody asks what follows
+            self.perform(time, dt, p, out, b, None, Stage(A=row.beta, w=row.w, beta=A, B=before.B))
+            if self.affine:
+                self.perform(time, dt, self.nothing, out, b, p, Stage(A=1.0, w=-row.w, alpha=A, B=before.B))
             p, out = out, p
-        yield b
+        yield self.still.of_sets(b)
+
+    def perform(self, t, dt, q, out, k, q0, row):
+        """A stage of the problem without sources, {name of a set: array} of each; what is done with arrays that come again is
+        prepared once."""
+        given = [None if each is None else self.still.of_sets(each) for each in (q, out, k, q0)]
+        operations = self.still.operations
+        perform = self.lists.held(row, [array for each in (q, out, k, q0) if each for array in each.values()], lambda: (
+            self.still.backend.prepared(operations.stage_operations(*given, row))))
+        operations.set_clock(dt, [t])
+        perform()
 
     def linear(self, function, state):
         """The linear part of a function of a state."""
@@ -127,6 +151,7 @@ def reciprocal_steps(operator, parameters, elements=None):
     # With parameters, to solve with W in each stage takes longer than programs do, and what joins give goes to one part alone.
     never = any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()) or (
         parameters and operator.messages is not None and (operator.several or len(operator.mesh.whole.hanging)))
+    never = never or parameters and not all(serves(each.tables, parameters) for each in operator.operators.values())
     inside = conditions_inside(operator.mesh, operator.problem.boundary)
     if not operator.everywhere(not never and P is not None and not inside and all(map(is_linear, functions_of(operator)))):
         return None
@@ -201,9 +226,3 @@ def is_affine(operator):
 def is_of_two_registers(row):
     """Whether a stage updates the register, and from it the state."""
     return bool(row.changes and row.w and row.B) and not (row.alpha or row.u or row.v or row.C)
-
-
-def total(*terms):
-    """{name: sum of the products} of terms (number, {name: array or 0.0}), of those whose number is not 0."""
-    return {name: sum(parts[name] if factor == 1 else factor * parts[name] for factor, parts in terms if factor)
-            for name in terms[0][1]}

@@ -75,8 +75,8 @@ class ReverseRecords:
 
 
 def transpose(values, sight, most):
-    """[(prefix, numbers of elements in their set, derivatives (number, variable, row, element))] of all numbers of a sample that
-    is linear in the state; None of more than `most`.
+    """[(prefix, numbers of elements in their set, derivatives (number, variable, row, element))] of all numbers of a sample
+    that is linear in the state; None of more than `most`.
 
     values   of the sample, arrays that remember what `sight` looked at"""
     looked = [*sight.looked]

@@ -61,7 +61,7 @@ class Sampled(NamedTuple):
             self.function.graph, dict(zip(names, u)), {name: 1.0})], {"u": len(names)})
         if any(self.function.used[name][0] == "t" for i, name in enumerate(names) if f"u{i}" in graph.inputs):
             return False
-        still = {state: (0.0,) * self.variables for state in self.states}
+        still = dict.fromkeys(self.states, (0.0,) * self.variables)
         return not any(np.any(each) for name in wanted for each in self.slopes(name, still))
 
     def matrices(self, name, part):

@@ -1,4 +1,6 @@
 """Sums of products of two states on the CPU: faces or elements are lanes of vectors, values come by index lists."""
+from functools import cache
+
 import numpy as np
 
 from ....methods.dg.bilinear_sums import BilinearSums
@@ -15,31 +17,36 @@ SHARES = 4          # pieces of each thread at least
 class FusedSums(BilinearSums):
     """The sums of `Places` by one loop; of few places by array expressions.
 
-    Places are in blocks of L lanes of one kind each, the last one of a kind filled up with places whose u is 0."""
+    Places are in blocks of L lanes of one kind each, the last one of a run of a kind filled up with places whose u is 0.
+
+    slots, filled   the lane of each place among those of all blocks, and whether a lane has a place
+    number          of the place of each lane"""
 
     def __init__(self, backend, places):
         super().__init__(backend, places)
         self.fused = places.count >= FEWEST and len(places.u) > 0
         if not self.fused:
             return
-        self.lanes = L = target.lanes(backend.dtype)
-        first = np.flatnonzero(np.diff(places.kind, prepend=-1))          # of each run of places of one kind
+        self.lanes, self.scratch = target.lanes(backend.dtype), {}
+        first = np.flatnonzero(np.diff(places.kind, prepend=-1))
         counts = np.diff(first, append=len(places.kind))
-        blocks = -(-counts // L)
-        self.kind, run = np.repeat(places.kind[first], blocks), np.repeat(np.arange(len(first)), counts)
-        self.slots = (np.cumsum(blocks) - blocks)[run] * L + np.arange(len(run)) - first[run]          # of each place
-        self.number = np.maximum.accumulate(scattered(np.arange(len(run)), self.slots, blocks.sum() * L))
-        filled = scattered(np.ones(len(run)), self.slots, blocks.sum() * L)
-        size = max(each.max(initial=0) for each in (places.at, places.of)) + L
-        kind = np.int32 if size < 2 ** 31 else np.int64
+        blocks, run = -(-counts // self.lanes), np.repeat(np.arange(len(first)), counts)
+        self.kind = np.repeat(places.kind[first], blocks)
+        self.slots = (np.cumsum(blocks) - blocks)[run] * self.lanes + np.arange(len(run)) - first[run]
+        self.filled, self.number = np.zeros(len(self.kind) * self.lanes, bool), np.zeros(len(self.kind) * self.lanes, int)
+        self.filled[self.slots], self.number[self.slots] = True, np.arange(len(run))
+        self.number = np.maximum.accumulate(self.number)
+        largest = max(each.max(initial=0) for each in (places.at, places.of)) + self.lanes
+        kind = np.int32 if largest < 2 ** 31 else np.int64
         self.at = self.of = self.by_block(places.at[None], kind)
         if not np.array_equal(places.at, places.of):
             self.of = self.by_block(places.of[None], kind)
         self.u, self.v = (self.by_block(each.transpose(3, 0, 1, 2, 4), float, factor) for each, factor in (
-            (places.u, filled), (places.v, 1.0)))
-        self.sums = aligned(len(self.kind) * len(places.u) * L, float)
+            (places.u, self.filled), (places.v, 1.0)))
+        self.mass = np.ascontiguousarray(places.mass).reshape(-1)
+        self.sums = aligned(len(self.kind) * len(places.u) * self.lanes, float)
 
-    def by_block(self, values, dtype, factor=1.0):
+    def by_block(self, values, dtype, factor=1):
         """Values (.., place) as [block, .., lane], flat."""
         rows = (values[..., self.number] * factor).reshape(*values.shape[:-1], -1, self.lanes)
         found = aligned(rows.size, dtype)
@@ -55,62 +62,62 @@ class FusedSums(BilinearSums):
     def operation(self, factor, s, *states):
         if not self.fused:
             return super().operation(factor, s, *states)
-        tables, L, threads = self.tables, self.lanes, self.backend.threads
-        (T, S, V, P, _), W, n, count = tables.u.shape, tables.v.shape[2], tables.at.shape[1], len(states)
-        ahead = [self.is_row(at, step, array) for at, step, arrays, V in (
-            (self.at, tables.stride, [s], V), (self.of, tables.of_stride, [q for _, q in states], W))
-            for array in [min(arrays, key=np.size)]]
-        text = source_text(T, S, V, W, n, P > 1, tables.mass.ndim == 2, count, ahead, self.backend.dtype.name, L)
-        size = max(1, len(self.kind) // (SHARES * threads))
-        scratch = [(aligned((V + count * W) * S * n * L, self.backend.dtype), aligned(2 * T * n * L, float))
-                   for _ in range(threads)]
+        places, threads, arrays = self.tables, self.backend.threads, [q.reshape(-1) for _, q in states]
+        (T, S, V, P, _), W, n = places.u.shape, places.v.shape[2], places.at.shape[1]
+        rows = self.are_rows(self.at, (V - 1) * places.stride, s.size), self.are_rows(
+            self.of, (W - 1) * places.of_stride, min(each.size for each in arrays))
+        text = source_text(T, S, V, W, n, P > 1, places.mass.ndim == 2, len(states), rows, self.backend.dtype.name, self.lanes)
+        if len(states) not in self.scratch:
+            sizes = (V + len(states) * W) * S * n * self.lanes, 2 * T * n * self.lanes
+            self.scratch[len(states)] = [(aligned(sizes[0], self.backend.dtype), aligned(sizes[1], float))
+                                         for _ in range(threads)]
         numbers = np.array([number for number, _ in states], float)
-        arguments = (self.sums, factor, s.reshape(-1), *(q.reshape(-1) for _, q in states), np.ones(1), numbers, self.at, self.of,
-                     int(tables.stride), int(tables.of_stride), self.u, self.v, np.ascontiguousarray(tables.mass).reshape(-1),
-                     self.kind)
-        most = 1 if tables.count < ONE_THREAD else -(-len(self.kind) // size)
-        loop = Loop(write_module(text, f"sums_{self.backend.dtype}").run, size, len(self.kind), scratch, arguments, most)
+        arguments = (self.sums, factor, s.reshape(-1), *arrays, np.ones(1), numbers, self.at, self.of, int(places.stride),
+                     int(places.of_stride), self.u, self.v, self.mass, self.kind)
+        size = max(1, len(self.kind) // (SHARES * threads))
+        most = 1 if places.count < ONE_THREAD else -(-len(self.kind) // size)
+        loop = Loop(write_module(text, f"sums_{self.backend.dtype}").run, size, len(self.kind), self.scratch[len(states)],
+                    arguments, most)
         return Operation("sums of products", loop=loop)
 
-    def is_row(self, at, stride, array):
-        """Whether the lanes of each block follow each other, or would if the block were full."""
-        rows = at.reshape(-1, self.lanes)
-        ahead = rows[:, :1] + np.arange(self.lanes)
-        full = np.where(np.arange(self.lanes) < 1, True, rows == ahead)
-        return bool(full.all() and ahead.max() + stride * (self.tables.u.shape[2] - 1) < np.size(array))
+    def are_rows(self, at, last, size):
+        """Whether the lanes of each block follow each other, or may do so where they have no place, in an array of this size
+        which has values `last` places behind them."""
+        lanes = at.reshape(len(self.kind), -1, self.lanes)
+        ahead = lanes[..., :1] + np.arange(self.lanes)
+        same = (lanes == ahead) | ~self.filled.reshape(len(self.kind), 1, self.lanes)
+        return bool(same.all()) and ahead.max() + last < size
 
 
-def scattered(values, slots, count):
-    found = np.zeros(count, np.asarray(values).dtype)
-    found[slots] = values
-    return found
-
-
-def source_text(T, S, V, W, n, by_point, diagonal, count, ahead, dtype, L):
-    """The module of the loop. Scratch: g, the values of s and then of the states, [array, side, point, variable, lane]; w, the
-    sums x of s and then y of the states, [term, point, lane]."""
-    def gathered(array, stride, index, variables, first, row):
-        at = f"(block*{S * n} + i)*{L}"
+@cache
+def source_text(T, S, V, W, n, by_point, diagonal, count, rows, dtype, L):
+    """The module of the loop, of T terms, S sides, V and W variables, n points, and so many states. rows: as of `are_rows`, for
+    s and the states. Scratch: g, the values of s and then of the states, [array, side, point, variable, lane]; w, the sums of s
+    and then of the states, [term, point, lane]."""
+    def gathered(array, index, stride, variables, first, row):
+        at = f"(block*{zone} + i)*{L}"
         if row:
             return [f"for j in range({variables}):",
                     f"    copy({array}, {index}[{at}] + j*{stride}, g, ({first} + i*{variables} + j)*{L})"]
         return [f"gather_{variables}({array}, {stride}, {index}, {at}, g, ({first} + i*{variables})*{L})"]
 
-    names, zone = [f"q{i}" for i in range(count)], S * n
-    moves = gathered("s", "stride", "at", V, 0, ahead[0])
-    for i, name in enumerate(names):
-        moves += gathered(name, "of_stride", "of", W, zone * (V + i * W), ahead[1])
-
-    def places(variables):
+    def columns(variables):
         return [(side * n * variables + v) * L for side in range(S) for v in range(variables)]
-    place = f"(block*{n} + p)" if by_point else "block"
-    work = ["for block in range(first, last):", f"    for i in range({zone}):", *indented(moves, 2), f"    for p in range({n}):",
+    zone, names = S * n, [f"q{i}" for i in range(count)]
+    moves = gathered("s", "at", "stride", V, 0, rows[0])
+    for i, name in enumerate(names):
+        moves += gathered(name, "of", "of_stride", W, zone * (V + i * W), rows[1])
+    place, kind = f"(block*{n} + p)" if by_point else "block", f"kind[block]*{n if diagonal else n * n}"
+    work = ["for block in range(first, last):",
+            f"    for i in range({zone}):", *(f"        {line}" for line in moves),
+            f"    for p in range({n}):",
             f"        of_s(u, {place}*{T * S * V * L}, one, g, p*{V * L}, w, p*{L}, {n * L})",
-            f"        of_states(v, {place}*{T * S * W * L}, numbers, g, p*{W * L} + {zone * V * L}, w, (p + {T * n})*{L}, {n * L})",
+            f"        of_states(v, {place}*{T * S * W * L}, numbers, g, p*{W * L} + {zone * V * L}, w, (p + {T * n})*{L}, "
+            f"{n * L})",
             f"    for t in range({T}):",
-            f"        form(mass, kind[block]*{n if diagonal else n * n}, w, t*{n * L}, (t + {T})*{n * L}, sums, (block*{T} + t)*{L}, "
-            "factor[0])"]
+            f"        form(mass, {kind}, w, t*{n * L}, (t + {T})*{n * L}, sums, (block*{T} + t)*{L}, factor[0])"]
     arguments = ", ".join(["g, w, sums, factor, s", *names, "one, numbers, at, of, stride, of_stride, u, v, mass, kind"])
+    apart = [i * zone * W * L for i in range(count)]
     return f'''"""Generated by dgarray: sums of products of two states."""
 import numpy as np
 from numba import njit
@@ -120,14 +127,10 @@ from dgarray.backends.cpu.simd import bilinear, target, vector
 
 assert target.lanes(np.{dtype}) == {L}
 copy = vector.copy(np.{dtype})
-{chr(10).join(f"gather_{count} = vector.gather({count}, np.{dtype})" for count in sorted({V, W}))}
-of_s = bilinear.weighted({T}, {places(V)}, [0], {L}, np.{dtype})
-of_states = bilinear.weighted({T}, {places(W)}, {[i * zone * W * L for i in range(count)]}, {L}, np.{dtype})
+{chr(10).join(f"gather_{each} = vector.gather({each}, np.{dtype})" for each in sorted({V, W}))}
+of_s = bilinear.weighted({T}, {columns(V)}, [0], {L}, np.{dtype})
+of_states = bilinear.weighted({T}, {columns(W)}, {apart}, {L}, np.{dtype})
 form = bilinear.form({n}, {diagonal}, {L})
 
 
 @njit(nogil=True, cache=True, error_model="numpy", _nrt=False){loop_text(arguments, work)}'''
-
-
-def indented(lines, levels):
-    return ["    " * levels + line for line in lines]

@@ -85,13 +85,17 @@ class AdjointMatrices:
         rest = found - diagonal[:, None] * np.eye(diagonal.shape[1])
         return diagonal.copy() if np.abs(rest).max() <= SAME * np.abs(found).max() else found
 
-    def is_same_on_both_sides(self):
-        """Whether the matrix m of a face between two elements is that of its other side, too."""
-        found = self.at_faces
+    def serve(self):
+        """Whether the matrix m of a face exists, and is that of the other side of a face between two elements, too."""
+        found, lift = self.at_faces, self.lift
+        trace = np.eye(self.basis.rows)[self.basis.face_nodes] if self.trace is None else self.trace
+        product = found[..., None] * trace if found.ndim == 2 else found @ trace
+        if np.abs(product - lift).max() > SAME * np.abs(lift).max():
+            return False
         for faces in SortedFaces(self.tables).found:
             count, kinds = self.basis.face_nodes.shape[1], np.vstack([faces.sides, faces.codes])
             _, first = np.unique(kinds, axis=1, return_index=True)
-            for (left, right), slots in zip(faces.sides[:, first].T, faces.slots[1][:, first].T):
+            for (left, right), slots in zip(faces.sides[:, first].T, faces.slots[1].T[first]):
                 order = slots // self.tables.elements - right * count
                 other = found[right][order] if found.ndim == 2 else found[right][np.ix_(order, order)]
                 if np.abs(other - found[left]).max(initial=0) > SAME * np.abs(other).max(initial=0):
