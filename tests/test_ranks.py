@@ -4,8 +4,6 @@ import os
 import pickle
 import re
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -13,15 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from launched import LAUNCHED, PATIENCE, ROOT, ended, finished, launcher, started  # noqa: F401  a fixture
 
 import dgarray as dg
 from dgarray.output import open_output
 
-pytest.importorskip("mpi4py", reason="pip install 'dgarray[mpi]' brings mpi4py, an MPI library and pymetis")
-BIN = Path(sys.executable).parent
-MPIEXEC = BIN / "mpiexec"
-pytestmark = pytest.mark.skipif(not MPIEXEC.is_file(), reason="the environment has no mpiexec: pip install 'dgarray[mpi]'")
-ROOT, PATIENCE = Path(__file__).parents[1], 240
+pytestmark = LAUNCHED
 
 PROBLEMS = '''
 import sys
@@ -149,18 +144,6 @@ if sim.ranks is None or sim.ranks.part == 0:
 '''
 
 
-@pytest.fixture(scope="module", autouse=True)
-def launcher():
-    """Skip where MPI itself cannot start two processes that find each other, as in some containers."""
-    test = "from mpi4py import MPI; assert MPI.COMM_WORLD.allreduce(1) == 2"
-    try:
-        found = subprocess.run([MPIEXEC, "-n", "2", sys.executable, "-c", test], capture_output=True, text=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        pytest.skip("mpiexec hangs here")
-    if found.returncode:
-        pytest.skip(f"mpiexec cannot start processes here: {found.stderr[-200:]}")
-
-
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "problems.py").write_text(PROBLEMS)
@@ -168,25 +151,6 @@ def folder(tmp_path):
     example = (ROOT / "docs" / "own-method.md").read_text().partition("```python\n")[2].partition("```")[0]
     (tmp_path / "yee.py").write_text(example)
     return tmp_path
-
-
-def started(*arguments, folder, ranks=None):
-    """A process, or so many by mpiexec, in a folder."""
-    command = [str(MPIEXEC), "-n", str(ranks)] if ranks else []
-    paths = str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    return subprocess.Popen([*command, sys.executable, *map(str, arguments)], cwd=folder, env=environment, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def ended(process):
-    """(exit status, stdout, lines of stderr)."""
-    out, err = process.communicate(timeout=PATIENCE)
-    return process.returncode, out, err.splitlines()
-
-
-def finished(*arguments, folder, ranks=None):
-    return ended(started(*arguments, folder=folder, ranks=ranks))
 
 
 def same(found, expected, problem):

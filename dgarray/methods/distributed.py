@@ -135,6 +135,9 @@ class OnRanks(Operator):
                 result[name] = result[name] + value if name in result else value
         return result
 
+    def of_here(self, arrays):
+        return OwnPart(arrays)
+
     def initial(self, f):
         return OwnPart(self.inner.project(f))
 

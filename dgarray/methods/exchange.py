@@ -156,3 +156,35 @@ class Copies(Exchange):
         """Put a message into the states."""
         for name, elements, place, shape in sections:
             self.sets[name].scatter(states[name], elements, values[place].reshape(shape))
+
+
+class AdjointsOfCopies(Exchange):
+    """The transpose of `Copies`: the adjoints of copies of other parts' elements are added to those of the elements there.
+
+    backend   of plain arrays, with the messages of this part;  shares: {name of an element set: its `Share`}"""
+
+    def __init__(self, backend, shares):
+        super().__init__(backend, backend.messages)
+        self.sent, self.received = ({other: {name: getattr(share, way)[other] for name, share in shares.items()
+                                             if other in getattr(share, way)}
+                                     for other in sorted({each for share in shares.values() for each in getattr(share, way)})}
+                                    for way in ("receive", "send"))
+
+    def add(self, arrays):
+        """Do so with arrays (variable, row, element) {name of a set: adjoints}, in place; those of copies are 0 then."""
+        self.begin(((other, sum(arrays[name][:, :, 0].size * len(numbers) for name, numbers in found.items()), None,
+                     partial(self.take, arrays, found)) for other, found in self.received.items()),
+                   ((other, np.concatenate([arrays[name][:, :, numbers].ravel() for name, numbers in found.items()]))
+                    for other, found in self.sent.items()))
+        for found in self.sent.values():
+            for name, numbers in found.items():
+                arrays[name][:, :, numbers] = 0
+        self.receive()
+
+    @staticmethod
+    def take(arrays, found, values):
+        """Add a message to arrays."""
+        for name, numbers in found.items():
+            shape = (*arrays[name].shape[:2], len(numbers))
+            arrays[name][:, :, numbers] += values[:prod(shape)].reshape(shape)
+            values = values[prod(shape):]

@@ -238,6 +238,14 @@ class Operator:
         """The numbers in the whole problem of places of `here`."""
         return places
 
+    def number_here(self, places: np.ndarray) -> np.ndarray:
+        """The numbers in `here` of places of the whole problem, -1 for those of other processes."""
+        return places
+
+    def gathered(self, arrays: Any) -> Any:
+        """Plain arrays of the whole problem, for all processes, from those of `here`."""
+        return arrays
+
     def summed(self, found: dict) -> dict:
         """{name: value} with the sums of what all processes have found."""
         return found
@@ -249,6 +257,14 @@ class Operator:
     def initial(self, f: Callable) -> Any:
         """The initial state f(x, 0), to be put into a state or to be asked about: plain arrays, or what stands for them."""
         return self.project(f)
+
+    def restricted(self, arrays: Any) -> Any:
+        """Plain arrays of `here` from what `arrays` gives."""
+        return arrays
+
+    def of_here(self, arrays: Any) -> Any:
+        """What `arrays` gives, from plain arrays of `here`."""
+        return arrays
 
     def arrays(self, state: Any) -> Any:
         """The state on the host, to be asked about only: plain arrays, or what stands for them."""

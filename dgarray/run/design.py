@@ -15,6 +15,7 @@ from .objective import objective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from os import PathLike
 
 ROUNDING = 1e-12          # by which densities may miss 0 and 1
 
@@ -36,7 +37,8 @@ class design:          # noqa: N801  users call it like a function
     c, V are centres and measures of the region's elements, or nodes and equal shares of the measures.
 
     sim      the simulation, or several in a list, on one mesh
-    misfit, until, every   as of `Simulation.gradient`; of several simulations one misfit or one for each, which add up
+    misfit   as of `Simulation.gradient`; of several simulations one for all or one for each, which add up
+    until, every, memory, folder   as of `Simulation.gradient`
     between  (m_0, m_1), the two media: {what the law's constructor calls a parameter: number}, both with the same names; eps
              and mu of Maxwell may be dispersive, too: at every frequency they are linear in rho, as the factors of their terms
     where    a region of the mesh, or several in a list, or a function of x that is true at the centres of its elements; None:
@@ -52,7 +54,8 @@ class design:          # noqa: N801  users call it like a function
 
     def __init__(self, sim: Any, misfit: Callable | Sequence[Callable], between: Sequence[dict[str, float]],
                  where: str | Sequence[str] | Callable | None = None, radius: float = 0.0, beta: float = 0.0, eta: float = 0.5,
-                 until: Any = None, every: float | None = None, at: str = "element"):
+                 until: Any = None, every: float | None = None, memory: float | None = None,
+                 folder: str | PathLike | None = None, at: str = "element"):
         sims = list(sim) if isinstance(sim, list | tuple) else [sim]
         misfits: list[Any] = list(misfit) if isinstance(misfit, list | tuple) else [misfit] * len(sims)
         check_lists(sims, misfits)
@@ -65,7 +68,8 @@ class design:          # noqa: N801  users call it like a function
         self._inside = elements_of(mesh, where)
         with_both = [between_media(each, between, where, self._inside) for each in sims]
         self._change = with_both[0][1]
-        self._parts = [objective(each, own, dict.fromkeys(change, choose("design: at", at, ("element", "node"))), until, every)
+        at = choose("design: at", at, ("element", "node"))
+        self._parts = [objective(each, own, dict.fromkeys(change, at), until, every, memory, folder)
                        for (each, change), own in zip(with_both, misfits)]
         for part in self._parts:
             part.only(self._inside)

@@ -7,7 +7,7 @@ import numpy as np
 from ..physics.dispersion import Dispersion
 from ..physics.laws.law import argument, check_bounds
 from ..support.wording import choose
-from .gradient import own_names
+from .gradient_arguments import own_names
 
 
 def check_media(between):

@@ -3,32 +3,32 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from math import prod
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from ..analysis.fourier import Fourier
-from ..analysis.tracked_arrays import Tracked, adjoints
 from ..mesh.cell_nodes import moved_mesh
 from ..physics.dispersion import Dispersion
-from ..physics.laws.law import argument
 from ..support.wording import choose
-from .kept_states import KeptStates
+from .gradient_arguments import RUN, check_run, checked, own_names, regions_of
+from .kept_states import BESIDE, KeptStates
 from .medium_numbers import MediumNumbers, of_medium
 from .memory import check as check_memory
-from .moved_points import MovedPoints, direction_of_points, labelled, points_of, refuse, still_faces
+from .misfit import by_data, zones_of
+from .moved_points import MovedPoints, direction_of_points, labelled, points_of, still_faces
 from .named_numbers import NamedNumbers
-from .parameter_places import KINDS
+from .rank_consistency import agree
+from .restart import begin_of
 from .reverse_methods import reverse_of
 from .reverse_records import ReverseRecords
 from .run import progress_of
+from .signals import WORDS, Interrupted, Signals
+from .state_file import StateFile, check_folder, states_that_fit
 from .tensor_components import check_definite, with_components
 
-RUN = "initial", "points"          # derivatives that are not by a parameter
-BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
+LOOK = 8          # steps between two looks of several processes for signals
 
 
 class Gradient:
@@ -76,13 +76,19 @@ class Derivatives:
     wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
     memory   bytes of the states that may be kept; None: as `KeptStates` says;  progress: as of `Simulation.run`, first of the
              run and then of the way back
+    folder   where these are kept in files, or None;  restart: a store at whose last checkpoint the run begins, or None
     elements   numbers of those whose parameters are asked for; None: of all
-    states   the `KeptStates` of the run"""
+    begin    (the time at which the run begins, its state there, as plain arrays, None: the simulation's initial state)
+    states   the `KeptStates` of the run;  start: its first state, as plain arrays"""
 
-    def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None):
+    def __init__(self, sim, misfit, wrt, until, every, memory=None, progress=None, folder=None, restart=None):
         self.misfit, self.until, self.every, self.memory, self.progress = misfit, until, every, memory, progress
-        self.elements = None
+        self.folder, self.elements = folder, None
         check_run(sim)
+        if sim.ranks is not None:
+            agree(sim.ranks, {"misfit": misfit, "wrt": wrt, "until": until, "every": every, "memory": memory,
+                              "folder": folder and str(folder), "restart": restart and str(restart)})
+        check_folder(folder)
         if memory is not None and not (isinstance(memory, Real) and bytes_of_state(sim) <= memory < np.inf):
             raise ValueError(f"memory={memory!r} is not allowed; give bytes, at least those of a state, {bytes_of_state(sim)}")
         if not callable(misfit):
@@ -91,6 +97,7 @@ class Derivatives:
         sim = with_components(sim, [wrt] if isinstance(wrt, str) else wrt if isinstance(wrt, dict | list | tuple) else ())
         self.places = self.reverse.places(sim)
         self.given, self.wrt = sim, checked(sim, wrt, self.places)
+        self.begin = (0.0, None) if restart is None else begin_of(sim, restart, until)
         self.media = MediumNumbers(sim, [name for name in self.wrt if of_medium(sim.law, name) and "." in name])
         self.numbers = NamedNumbers(sim, [name for name in self.wrt if "." in name and name not in self.media.own])
         own = own_names(sim.law) | self.media.own | self.numbers.own
@@ -122,16 +129,44 @@ class Derivatives:
         law.added = tuple(self.names[name] for name in (*self.media.own, *self.numbers.own))
         law.parameters = law.parameters | {self.names[name]: each for name, each in values.items()}
         check_definite(law, self.given.mesh)
-        return self.given.replace(law=law, method=self.places.method, **self.numbers.changes(), **mesh)
+        sim = self.given.replace(law=law, method=self.places.method, **self.numbers.changes(), **mesh)
+        sim.began, sim.start = self.begin
+        return sim
 
     def gradient(self, more=None):
-        """Run forwards and backwards, with parameters that are larger by {name: (place,)}."""
+        """Run forwards and backwards, with parameters that are larger by {name: (place,)}.
+
+        Raises Interrupted, or KeyboardInterrupt in the misfit, whose `dataset` is that of the run as far as it came."""
         self.sim = self.changed(more or {})
         self.check()
-        dataset = self.forward()
-        self.check()          # also of what the run has done
-        value, given = self.by_data(dataset)
-        return Gradient(self, value, dataset, self.backward(dataset, given))
+        self.states = self.room_for_states()
+        try:
+            dataset = self.forward()
+            self.check()          # also of what the run has done
+            try:
+                value, given = from_first(self.sim.ranks, by_data(self.misfit, dataset, self.sim.record))
+                return Gradient(self, value, dataset, self.backward(dataset, given))
+            except KeyboardInterrupt as error:
+                error.dataset = dataset
+                raise
+        finally:
+            self.states.close()
+
+    def room_for_states(self):
+        """The `KeptStates`, still empty. Raises MemoryError or ValueError where there is no room for them."""
+        size, most = bytes_of_state(self.sim), None
+        if self.folder is not None:
+            most = states_that_fit(self.folder, self.memory, size, self.sim.operator)
+        elif self.memory is not None:
+            most = int(self.memory // size)
+        states = KeptStates(size, most, self.sim.began)
+        if self.sim.ranks is None:          # as of runs, of which there is a plan for one process
+            plan = self.sim.memory(self.until, self.every, quick=True)
+            more = {"states for the way back": (BESIDE if self.folder is not None else most or states.least) * size}
+            check_memory(replace(plan, host=plan.host | more), self.sim.backend)
+        if self.folder is not None:
+            states.keep_in(StateFile(self.folder, self.sim.operator))
+        return states
 
     def check(self):
         """Raise NotDifferentiable for what has no derivative."""
@@ -139,46 +174,46 @@ class Derivatives:
 
     def forward(self):
         """The dataset of a run of which some states are kept."""
-        start, size = self.sim.project(), bytes_of_state(self.sim)
-        self.states = states = KeptStates(size, None if self.memory is None else max(1, int(self.memory // size)))
-        plan = self.sim.memory(self.until, self.every, quick=True)
-        more = {"states for the way back": (states.most or states.least) * size}
-        check_memory(replace(plan, host=plan.host | more), self.sim.backend)
-        dataset = self.sim.run(self.until, self.every, progress=self.progress, callback=states.look)
-        states.kept[0] = self.start = start
+        sim, states = self.sim, self.states
+        self.start = sim.project() if sim.start is None else sim.start
+        dataset = sim.run(self.until, self.every, progress=self.progress, callback=states.look)
+        states.kept[0] = sim.operator.arrays(sim.operator.state(self.start))
         return dataset
-
-    def by_data(self, dataset):
-        """(J, {zone: {name of a variable: derivatives by its values}}) of a dataset, or of a tree of zones."""
-        pieces = zones_of(dataset)
-        transforms = [name for name, recorder in self.sim.record.items() if isinstance(recorder, Fourier)]
-        beside = {f"{name}_{what}" for name in transforms for what in BESIDE}
-        leaves = {zone: {name: Tracked(np.asarray(data.values)) for name, data in ds.data_vars.items()
-                         if data.dtype.kind in "fc" and name not in beside} for zone, ds in pieces.items()}
-        pieces = {zone: ds.assign({name: (ds[name].dims, leaf, ds[name].attrs) for name, leaf in leaves[zone].items()})
-                  for zone, ds in pieces.items()}
-        followed = pieces[None] if None in pieces else xr.DataTree.from_dict({str(zone): ds for zone, ds in pieces.items()})
-        found = self.misfit(followed)
-        found = found.data if isinstance(found, xr.DataArray) else found
-        if not isinstance(found, Tracked) or found.ndim or found.dtype.kind != "f":
-            what = (f"has the shape {found.shape} and the type {found.dtype}" if isinstance(found, Tracked) else
-                    f"is {found!r}, which does not depend on the run")
-            raise ValueError(f"the misfit {what}; it must be one real number, made from the dataset by NumPy's functions")
-        if not np.isfinite(found.value):
-            raise ValueError(f"the misfit is {float(found.value)}; it must be finite")
-        return float(found.value), {zone: dict(zip(own, adjoints(found, list(own.values())))) for zone, own in leaves.items()}
 
     def backward(self, dataset, given):
         """{name: derivatives}, from those by the data."""
+        with Signals() as signals:
+            steps = self.way_back(dataset, given, signals)
+        by_parameters, found = steps.by_parameters, {}
+        for name in self.wrt:
+            if name == "initial":          # as plain arrays for the Taylor test, and as a dataset
+                self.initial, found[name] = steps.views.initial(self.sim, steps.adjoint)
+                values = as_dict(self.initial).values()
+            elif name == "points":
+                values = [self.points.by_points(self.points.by_nodes(steps.adjoint), still_faces(self.sim))]
+                found[name] = labelled(self.given.mesh, *values, "derivative by the points of the mesh")
+            else:
+                values = [over_mesh(self.sim.operator, by_parameters[self.names[name]])]
+                found[name] = self.of_parameter(name, *values)
+            if not all(np.isfinite(each).all() for each in values):
+                raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
+                                 "none, as the logarithm of 0")
+        return found
+
+    def way_back(self, dataset, given, signals):
+        """The `ReciprocalSteps` or `ReverseSteps` after all steps; arguments as of `backward`, and the `Signals` meanwhile."""
         operator, times, parameters = self.sim.operator, self.states.times, tuple(self.names.values())
-        points = None
+        self.points = points = None
         if "points" in self.wrt:
-            points = MovedPoints(operator, {own: self.base[name].beside for name, own in self.names.items()},
-                                 lambda moved: moved.state(moved.project(self.sim.initial, 0.0)))
+            def project(moved):
+                return moved.zeros() if self.begin[1] is not None else moved.state(moved.project(self.sim.initial, 0.0))
+            beside = {own: self.base[name].beside for name, own in self.names.items()}
+            self.points = points = MovedPoints(operator, beside, project)
         by_node = {own: operator.law.parameters[own] for name, own in self.names.items() if self.wrt[name] == "node"}
-        steps = self.reverse.steps(operator, parameters, self.elements, points, by_node)
+        here = operator.here
+        steps = self.reverse.steps(here, parameters, self.elements, points, by_node)
         last = len(times) - 1
-        records = ReverseRecords(steps.views, self.sim.record, times, {
+        records = ReverseRecords(operator, steps.views, self.sim.record, times, {
             name: each for own in given.values() for name, each in own.items()}, self.places, steps.found, points)
         times_kept = next(iter(zones_of(dataset).values()))["time"].values
         snapshots = {int(np.argmin(np.abs(np.array(times) - t))): i for i, t in enumerate(times_kept)}
@@ -186,32 +221,26 @@ class Derivatives:
         def look(step, state):
             records.add(step, state, steps)
             if step in snapshots:
-                for cells, q in steps.views.of_snapshot(given, snapshots[step]):
-                    records.sight.add(cells, q, steps, own=True)
+                for cells, q in steps.views.of_snapshot(operator, given, snapshots[step]):
+                    records.sight.add(operator.number_here(cells), q, steps, own=True)
         with_states = steps.needs_states or records.need_states
         visited = self.states.backwards(operator, steps.needs_states and steps.reads_stages) if with_states else (
             (n, None, None) for n in reversed(range(last + 1)))
-        with progress_of(self.progress, times[-1], None) as progress:
+        with progress_of(self.progress if operator.writes else None, times[-1] - times[0], None) as progress:
             for step, state, inside in visited:
+                received = signals.received or 0
+                if self.sim.ranks is not None:
+                    received = here.most(received) if step % LOOK == 0 else 0
+                if received:
+                    done = max(0, last - step - 1)
+                    raise Interrupted(received, f"stopped by {WORDS[received]} on the way back, after {done} of {last} steps; "
+                                                "the dataset of the run is that of this error")
                 if step < last:
                     steps.step(inside if steps.reads_stages else state, times[step], self.states.steps[step][1])
                     if progress is not None:
                         progress.update(times[-1] - times[step], self.states.steps[step][1], last - step)
                 look(step, state)
-        found, by_parameters = steps.adjoint, steps.by_parameters
-        by_points = points and points.by_points(points.by_nodes(found), still_faces(self.sim))
-        every = {"initial": [*found.values()], "points": [by_points]}
-        every |= {name: [by_parameters[own]] for name, own in self.names.items()}
-        for name in self.wrt:
-            if not all(np.isfinite(each).all() for each in every[name]):
-                raise ValueError(f"the derivatives by {name} are not finite: somewhere the misfit, the law or a condition has "
-                                 "none, as the logarithm of 0")
-        result = {name: self.of_parameter(name, by_parameters[own]) for name, own in self.names.items()}
-        if "initial" in self.wrt:          # as plain arrays for the Taylor test, and as a dataset
-            self.initial, result["initial"] = steps.views.initial(self.sim, found)
-        if points:
-            result["points"] = labelled(self.given.mesh, by_points, "derivative by the points of the mesh")
-        return {name: result[name] for name in self.wrt}
+        return steps
 
     def of_parameter(self, name, values):
         """The derivatives by a parameter, from those by the number of each place."""
@@ -284,78 +313,31 @@ class Derivatives:
         sim = self.changed(parameters)
         sim.lengths = [dt for _, dt in self.states.steps]
         if start:
-            found = {key: q + start[key] for key, q in as_dict(sim.project()).items()}
-            sim.start = found if isinstance(self.start, dict) else found["q"]
+            first = sim.project() if sim.start is None else sim.start
+            found = {key: q + start[key] for key, q in as_dict(first).items()}
+            sim.start = found if isinstance(first, dict) else found["q"]
         return float(self.misfit(sim.run(self.until, self.every)))
 
 
-def zones_of(dataset):
-    """{zone: dataset} of a tree, {None: dataset} of a dataset."""
-    if isinstance(dataset, xr.Dataset):
-        return {None: dataset}
-    return {name: node.to_dataset() for name, node in dataset.children.items()}
-
-
-def check_run(sim):
-    """Raise ValueError for a simulation that has no derivatives."""
-    if sim.ranks is not None:
-        raise ValueError("gradients are computed by one process; start one, or give ranks=1")
-    if sim.backend.name != "numpy":
-        raise ValueError(f"gradients are computed with backend='numpy', not with {sim.backend.name!r}")
-
-
-def checked(sim, wrt, places):
-    """What derivatives are asked for, {name: kind}. Raises ValueError where there are none; places: of parameters."""
-    if not isinstance(wrt, str | dict | list | tuple):
-        raise ValueError(f"wrt={wrt!r} is not allowed; give a name, several in a list, or {{name: kind}}")
-    if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
-        raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
-    wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
-    allowed = (*RUN, *own_names(sim.law))
-    if sim.law.laws is not None and wrt.keys() - {"initial"}:
-        raise ValueError(f"wrt={', '.join(wrt)} is not allowed with laws by region, {', '.join(map(str, sim.law.laws))}, where "
-                         "derivatives are by the initial state alone; give one law whose parameters are by region, "
-                         "{region: number}")
-    for name, kind in wrt.items():
-        if "." in str(name):          # a number of a medium, see `MediumNumbers`, or of a source or condition, `NamedNumbers`
-            if not places.numbers:
-                raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides "
-                                 "and no source; give one of: " + ", ".join(allowed))
-            kinds = KINDS if of_medium(sim.law, name) else ("number",)
-        else:
-            holders = *(argument(sim.law, each) for each in sim.law.dispersive), "source", "BOUNDARY"
-            choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", tuple(f"'{each}.NUMBER'" for each in holders))
-            kinds = () if name in RUN else KINDS
-        if kind in KINDS and kind in kinds and kind not in places.kinds:
-            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed with {sim.method!r}, which works on grids; give "
-                             + ", ".join(map(repr, places.kinds)) + places.advice)
-        if kind is not True and kind not in kinds:
-            raise ValueError(f"wrt={{{name!r}: {kind!r}}} is not allowed; give " + ", ".join(["True", *map(repr, kinds)]))
-        own = own_names(sim.law).get(name)
-        if name == "points":
-            refuse(sim)
-        if kind == "region" and not regions_of(sim, own):
-            raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed: {sim.mesh!r} has no regions; take 'number' or "
-                             "'element', or mesh.with_regions(...)")
-    if not wrt:
-        raise ValueError(f"wrt={wrt!r} asks for nothing; give at least one of: {', '.join(allowed)}")
-    return wrt
-
-
-def own_names(law):
-    """{what the law's constructor calls a parameter: its own name}."""
-    return {argument(law, name): name for name in law.parameters}
-
-
-def regions_of(sim, own):
-    """The regions of a parameter that is given by region, else those of the mesh."""
-    value = sim.law.parameters.get(own)
-    return list(value) if isinstance(value, dict) else list(sim.mesh.regions)
-
-
 def bytes_of_state(sim):
-    """Of a state of a simulation."""
-    return sum(map(prod, sim.operator.unknowns.values())) * sim.backend.dtype.itemsize
+    """Of a state of a simulation, on several processes of the largest part."""
+    parts = sim.operator.everyones(sim.operator.here.dofs)
+    return max(parts) * sim.backend.dtype.itemsize
+
+
+def from_first(ranks, found):
+    """What the first process has found, on all."""
+    return found if ranks is None else ranks.from_first(found)
+
+
+def over_mesh(operator, values):
+    """Numbers (element,) of the whole mesh, sums of those that the processes have found for elements of theirs."""
+    if operator.here is operator:
+        return values
+    total = np.zeros(operator.mesh.cell_count)
+    for numbers, found in operator.everyones((operator.numbers_of(np.arange(len(values))), values)):
+        total[numbers] += found
+    return total
 
 
 def as_dict(arrays):

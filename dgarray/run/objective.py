@@ -9,6 +9,7 @@ from .gradient import Derivatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     import xarray as xr
 
@@ -22,14 +23,14 @@ class objective:          # noqa: N801  users call it like a function
         found = scipy.optimize.minimize(objective, objective.x0, jac=True, method="L-BFGS-B", bounds=...)
         objective.named(found.x)["sound_speed"]
 
-    sim, misfit, wrt, until, every, memory   as of `Simulation.gradient`; wrt: of parameters and points alone
+    sim, misfit, wrt, until, every, memory, folder   as of `Simulation.gradient`; wrt: of parameters and points alone
     x0       the values with which the simulation was made: one number of a parameter, one for each region or each element;
              of a parameter that is a function of x what is added to it, 0; the coordinates of the mesh's points
     last     the `Gradient` of the last call"""
 
     def __init__(self, sim: Any, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
-                 memory: float | None = None):
-        self._problem = problem = Derivatives(sim, misfit, wrt, until, every, memory)
+                 memory: float | None = None, folder: str | PathLike | None = None):
+        self._problem = problem = Derivatives(sim, misfit, wrt, until, every, memory, folder=folder)
         if "initial" in problem.wrt:
             raise ValueError("wrt='initial' is not allowed for an objective; give parameters, and take Simulation.gradient for "
                              "derivatives by the initial state")

@@ -7,7 +7,7 @@ import xarray as xr
 
 from ..analysis.sampling import units
 from ..mesh.curved.cell_maps import positions
-from ..spaces.by_element import ByElement
+from ..spaces.by_element import ByElement, ElementsAt
 from ..spaces.by_node import ByNode
 
 KINDS = "number", "region", "element", "node"          # of derivatives by a parameter
@@ -26,7 +26,8 @@ class OfElements:
 
     def __init__(self, sim):
         self.sim, self.mesh, self.count = sim, sim.mesh, sim.mesh.cell_count
-        self.space, self.known, self.method = sim.method.space(sim.problem), {}, sim.method
+        self.space, self.method = sim.method.space(sim.problem), sim.method
+        self.elements = ElementsAt(self.space)
 
     def parameter(self, own):
         """A parameter of the law as a function of x that has `values` and can be had `plus` others."""
@@ -40,18 +41,18 @@ class OfElements:
 
     def function(self, values, beside=0.0):
         """The same with these values, plus another function or number."""
-        return ByElement(self.space, values, beside, self.known)
+        return ByElement(self.elements, values, beside)
 
     def at_nodes(self, name, given):
         """The same as polynomials through numbers at the nodes of each element. Raises ValueError where elements have other
         nodes than others; name: for messages."""
         if len(self.space.spaces) > 1:
             raise ValueError(f"wrt={{{name!r}: 'node'}} is not allowed: elements have several shapes or orders; take 'element'")
-        return ByNode(self.space, np.repeat(given.values[:, None], len(self.space.cell.nodes), axis=1), given.beside)
+        return ByNode(self.elements, np.repeat(given.values[:, None], len(self.space.cell.nodes), axis=1), given.beside)
 
-    def of_part(self, part):
-        """The places of the points of a `dgarray.spaces.parts.Part`."""
-        return np.rint(np.broadcast_to(part.spread(np.arange(self.count, dtype=float)), part.shape)).astype(int)
+    def of_part(self, part, count):
+        """The places of the points of a `dgarray.spaces.parts.Part` of a space with so many places."""
+        return np.rint(np.broadcast_to(part.spread(np.arange(count, dtype=float)), part.shape)).astype(int)
 
     def labelled(self, values, name, attrs):
         """Numbers of the places as an array of xarray."""
@@ -89,7 +90,7 @@ class Everywhere:
         value = self.sim.law.parameters[own]
         return Shifted(*(np.zeros(1), value) if callable(value) else (np.full(1, value), 0.0))
 
-    def of_part(self, part):
+    def of_part(self, part, count):
         return np.zeros(part.shape, int)
 
 

@@ -27,7 +27,7 @@ class ProgramAdjoints:
         self.operator, self.parameters, self.sets, self.points = operator, parameters, sets_of(operator), points
         self.by_node = by_node or {}
         self.numbered = numbered(operator, self.by_node)
-        self.backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
+        self.backend = arrays_like(operator)
         self.programs, self.constants = {}, {}
         self.found = {name: np.zeros(self.by_node[name].values.shape if name in self.by_node else operator.mesh.cell_count)
                       for name in parameters}
@@ -110,7 +110,14 @@ def numbered(operator, by_node):
     numbers, law = {name: PointNumbers() for name in by_node}, copy(operator.problem.law)
     law.parameters = law.parameters | numbers
     problem = replace(operator.problem, law=law)
-    return operator.method.discretised(problem, ArrayBackend(np, "float64", "numpy", operator.backend.threads)), numbers
+    return operator.method.discretised(problem, arrays_like(operator)), numbers
+
+
+def arrays_like(operator):
+    """The backend of array expressions in float64 beside that of an operator."""
+    backend = ArrayBackend(np, "float64", "numpy", operator.backend.threads)
+    backend.messages = operator.backend.messages
+    return backend
 
 
 def host(operator, sets, state):

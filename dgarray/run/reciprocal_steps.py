@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..backends.arrays import ArrayBackend
 from ..methods.array_operator import SteppedOperator
 from ..methods.dg.weights import AdjustedWeights, signs, weights_of
 from ..methods.operation import KeptLists
@@ -14,14 +13,13 @@ from ..physics.derivative import derivative
 from ..physics.pointwise import Pointwise
 from ..physics.trace import trace
 from ..stepping import Stage
-from .program_adjoints import host, sets_of
+from .program_adjoints import arrays_like, host, sets_of
 from .set_derivatives import serves
 from .stage_derivatives import StageDerivatives
 from .state_views import ViewsOfSets
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
-SHARE = 0.7          # of the elements, from which on all are computed
 SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
 
 
@@ -151,15 +149,15 @@ def reciprocal_steps(operator, parameters, elements=None):
 
     None where dq/dt is not linear in q, its coefficients depend on time, or A^T W = W P A P does not hold."""
     weights = {name: weights_of(each.tables) for name, each in operator.operators.items()}
-    if any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()):
-        return None          # with parameters, to solve with W in each stage takes longer than programs do
     P = signs(next(iter(operator.operators.values())).tables.physics.functions.along)
-    if P is None or not all(map(is_linear, functions_of(operator))):
-        return None
-    if parameters and not all(serves(each.tables, parameters) for each in operator.operators.values()):
+    # With parameters, to solve with W in each stage takes longer than programs do, and what joins give goes to one part alone.
+    never = any(each is None or parameters and isinstance(each, AdjustedWeights) for each in weights.values()) or (
+        parameters and operator.messages is not None and (operator.several or len(operator.mesh.whole.hanging)))
+    never = never or parameters and not all(serves(each.tables, parameters) for each in operator.operators.values())
+    if not operator.everywhere(not never and P is not None and all(map(is_linear, functions_of(operator)))):
         return None
     still = without_source(operator)
-    arrays = still.on(ArrayBackend(np, "float64", "numpy", operator.backend.threads))
+    arrays = still.on(arrays_like(operator))
     return ReciprocalSteps(operator, still, parameters, weights, P, elements) if is_reciprocal(arrays, weights, P) else None
 
 
@@ -188,15 +186,15 @@ def is_reciprocal(operator, weights, P):
     operator   by array expressions in float64"""
     random, start = np.random.default_rng(0), operator.by_set(operator.rhs(operator.zeros(), 0.0))
     groups = {name: each.tables.faces.groups for name, each in operator.operators.items()}
-    places = [{name: each[i].faces[:, 0] for name, each in groups.items() if i < len(each)}
-              for i in range(max(map(len, groups.values())))]
+    places = [{name: each[i].faces[:, 0] if i < len(each) else () for name, each in groups.items()}
+              for i in range(operator.most(max(map(len, groups.values()))))]
 
     def slope(q):
         found = operator.by_set(operator.rhs(operator.of_sets(q), 0.0))
         return {name: found[name] - start[name] for name in q}
 
     def dot(a, b):
-        return sum(float((a[name] * b[name]).sum()) for name in a)
+        return operator.summed_up(sum(float((a[name] * b[name]).sum()) for name in a))
 
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}
@@ -223,8 +221,8 @@ def without_source(operator):
 
 def is_affine(operator):
     """Whether anything depends on time, or moves a state of zeros."""
-    return any(each.depends_on("t") for each in functions_of(operator)) or any(
-        np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+    moved = any(np.any(each) for each in operator.by_set(operator.rhs(operator.zeros(), 0.0)).values())
+    return not operator.everywhere(not moved and not any(each.depends_on("t") for each in functions_of(operator)))
 
 
 def is_of_two_registers(row):

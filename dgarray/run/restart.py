@@ -12,6 +12,8 @@ from ..output.store.codecs import compression
 from ..output.store.files import groups, read_metadata
 from ..physics.laws.law import shown
 from ..physics.pointwise import at_points, written_at
+from .arguments import check_until
+from .decayed import decayed
 from .function_sources import sources
 
 SAMPLES = 64          # places at which exact solutions are compared
@@ -101,6 +103,22 @@ def checkpoint_of(sim, out, until):
     if facts["t"] >= until:
         warnings.warn(f"{out} has reached t = {facts['t']:.6g}, and until={until:g}: nothing is left to do", stacklevel=4)
     return checkpoint.arrays_of(file, sim.operator.wanted), facts
+
+
+def begin_of(sim, out, until):
+    """(time, state as plain arrays of the whole problem) of the last good checkpoint of `out`, at which a run begins that ends
+    at `until`. Raises ValueError where there is none, or that is no problem of this simulation."""
+    compression_of(out, None)
+    end = sim.options["until"] if until is None else until
+    if isinstance(end, decayed):
+        raise ValueError(f"until={end!r} is not allowed with restart={str(out)!r}: it looks at all from t = 0; give a time")
+    check_until(end)
+    found = checkpoint_of(sim, out, np.inf)
+    if found is None or found[1]["t"] >= end:
+        raise ValueError(f"{out} has " + (f"reached t = {found[1]['t']:.6g}, and until={end:g}: nothing is left to do" if found
+                                          else "no checkpoint yet") + "; give another restart=")
+    (arrays, facts), operator = found, sim.operator
+    return facts["t"], operator.plain(operator.state(operator.restored(arrays)))
 
 
 def by_parameters(law):

@@ -11,6 +11,7 @@ from ..analysis.totals import energy_inside, summed, totals
 from ..analysis.tracked_arrays import Tracked, adjoints
 from ..methods.dg.mass import is_weight_adjusted
 from ..program.transpose import NotDifferentiable
+from ..reference.columns import multiply
 from .moved_points import MovedRecord
 from .state_views import View
 
@@ -20,17 +21,16 @@ LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of
 class ReverseRecords:
     """The adjoint of the recorders of a run.
 
-    views      of the run's operator, see `dgarray.run.state_views`;  record: {name: recorder}
+    operator   of the run;  views: of `Operator.here`, see `dgarray.run.state_views`;  record: {name: recorder}
     times      of the states of the run, the first one's, too
     given      {name of a variable of the dataset: derivatives by it} of records
     places     of the parameters, see `dgarray.run.parameter_places`
     by_place   {name of a parameter: (place,)} derivatives, to which those of what recorders read of it are added
     points     the `MovedPoints` that gets what fields at points give; None: derivatives by points are not asked for"""
 
-    def __init__(self, views, record, times, given, places, by_place, points=None):
-        self.sight, self.times, self.points = Sight(views, places, by_place), np.array(times), points
+    def __init__(self, operator, views, record, times, given, places, by_place, points=None):
+        self.sight, self.times, self.points = Sight(operator, views, places, by_place), np.array(times), points
         self.recordings, self.nonlinear, self.transposes, self.moved = {}, set(), {}, {}
-        operator = views.operator
         for name, recorder in record.items():
             if not any(np.any(each) for variable, each in given.items() if variable.startswith(f"{name}_")):
                 continue
@@ -86,7 +86,7 @@ class ReverseRecords:
             if all(each is None or not np.any(each) for each in given):
                 continue
             if name in self.moved:
-                self.moved[name].add(self.points.found, lambda elements: self.sight.values(state, elements), given)
+                self.moved[name].add(self.points.found, partial(self.sight.operator.take, state), given)
             if self.transposes.get(name) is not None and not any(each is None for each in given):
                 flat = np.concatenate([np.ravel(each) for each in given])
                 for prefix, numbers, derivatives in self.transposes[name]:
@@ -102,7 +102,8 @@ def transpose(values, sight, most):
     that is linear in the state; None of more than `most`.
 
     values   of the sample, arrays that remember what `sight` looked at"""
-    looked, sight.looked = sight.looked, []
+    looked = [*sight.looked]
+    sight.looked.clear()
     if sum(each.size for each in values) > most or sight.read:
         return None
     found = []
@@ -134,9 +135,9 @@ def check(name, recorder):
 
 def check_totals(name, operator):
     """Raise NotDifferentiable where the totals of a law are no integrals of a function of the state."""
-    if operator.mesh.structured:
-        raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative on grids; give it a "
-                                "function")
+    if operator.mesh.structured or operator.here is not operator:
+        raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative on grids and on several "
+                                "processes; give it a function")
     if any(is_weight_adjusted(each.tables) for each in operator.operators.values()):
         raise NotDifferentiable(f"record {name!r}: VolumeIntegral without a function has no derivative beside media that vary "
                                 "inside of elements, and in curved ones; give it a function")
@@ -146,25 +147,29 @@ class Sight:
     """An operator as recorders see it. It remembers what was looked at, and the parameters that were read, so that derivatives
     find back. None stands for a state that does not matter.
 
-    views, places, by_place   as of `ReverseRecords`;  lasting: how many parameters recorders have read once for all"""
+    Of several processes each gives back to its own elements alone.
+    operator     of the run, or `Operator.here`;  views, places, by_place: as of `ReverseRecords`
+    looked       [(numbers here of the elements, or the `View` of a set, values)]
+    read         [(name, numbers here of the places, values)];  lasting: how many of them recorders have read once for all"""
 
-    def __init__(self, views, places, by_place):
-        self.operator, self.views, self.looked, count = views.operator, views.views, [], views.count
-        self.places, self.by_place, self.read, self.lasting = places, by_place, [], 0
-        self.view_of, self.number = np.empty(count, int), np.empty(count, int)
+    def __init__(self, operator, views, places, by_place, of=None):
+        self.operator, self.views, self.places, self.by_place, self.lasting = operator, views.views, places, by_place, 0
+        self.looked, self.read = ([], []) if of is None else (of.looked, of.read)
+        self.here = self if operator.here is operator else Sight(operator.here, views, places, by_place, self)
+        self.view_of, self.number = np.empty(views.count, int), np.empty(views.count, int)
         for i, view in enumerate(self.views):
             self.view_of[view.cells], self.number[view.cells] = i, np.arange(len(view.cells))
 
     def __getattr__(self, name):
         return getattr(self.operator, name)
 
-    @property
-    def here(self):
-        return self
+    def summed(self, found):
+        """Of what the processes find each differentiates its own."""
+        return found
 
     def parameters(self, part):
         """As `Operator.parameters`."""
-        return self.followed(self.operator.parameters(part), part, self.places.of_part(part))
+        return self.followed(self.operator.parameters(part), part, self.places.of_part(part, self.operator.space.count))
 
     def followed(self, found, part, places):
         """Parameters {name: values} at the points of a `Part`, in which those that are asked for remember that they were read;
@@ -172,7 +177,7 @@ class Sight:
         for name in self.by_place.keys() & found.keys():
             self.check_element(name)
             found[name] = Tracked(np.broadcast_to(found[name], part.shape))
-            self.read.append((name, places.ravel(), found[name]))
+            self.read.append((name, self.operator.number_here(places.ravel()), found[name]))
         return found
 
     def check_element(self, name):
@@ -187,23 +192,17 @@ class Sight:
         for name in self.by_place.keys() & found.keys():
             self.check_element(name)
             found[name] = Tracked(found[name])
-            self.read.append((name, np.repeat(rows[:, 0], x.shape[2]), found[name]))
+            self.read.append((name, self.operator.number_here(np.repeat(rows[:, 0], x.shape[2])), found[name]))
         return found
 
     def take(self, state, elements):
         """Values at the nodes of some elements, as `Operator.take`."""
-        self.looked.append((np.asarray(elements), Tracked(self.values(state, elements))))
+        elements, space = np.asarray(elements), self.operator.space
+        rows = len(self.views[0].matrix) if space.structured else space.sizes["node"]
+        values = np.zeros((len(self.operator.law.variables), rows, len(elements))) if state is None else (
+            self.operator.take(state, elements).astype(float))
+        self.looked.append((self.operator.number_here(elements), Tracked(values)))
         return self.looked[-1][1]
-
-    def values(self, state, elements):
-        """The same as a plain array."""
-        elements, rows = np.asarray(elements), max(len(view.matrix) for view in self.views)
-        values = np.full((len(self.operator.law.variables), rows, len(elements)), np.nan)
-        for i, view in enumerate(self.views):
-            inside = self.view_of[elements] == i
-            values[:, :len(view.matrix), inside] = 0.0 if state is None else view.matrix @ view.take(
-                state, self.number[elements[inside]])
-        return values
 
     def of_set(self, view, name, each, state):
         """All variables of a set at its nodes, (variable, node, element), those of the law and the internal ones."""
@@ -212,29 +211,32 @@ class Sight:
         return self.looked[-1][1]
 
     def fetch(self, state):
-        return Ready(self.take(state, np.arange(len(self.view_of))))
+        return Ready(self.take(state, np.arange(self.operator.space.count)))
 
     def give_back(self, total, steps):
         """Add the derivatives of a number by what was looked at, by `steps.add`."""
-        arrays = [values for _, values in self.looked], [values for *_, values in self.read]
-        given = adjoints(total, [*arrays[0], *arrays[1]])
-        for (elements, _), each in zip(self.looked, given):
-            self.add(elements, each, steps)
-        for (name, places, _), each in zip(self.read, given[len(self.looked):]):
-            self.by_place[name] += np.bincount(places, each.ravel(), len(self.by_place[name]))
+        arrays = [values for *_, values in (*self.looked, *self.read)]
+        given = adjoints(total, arrays)
+        for (numbers, _), each in zip(self.looked, given):
+            self.add(numbers, each, steps)
+        for (name, numbers, _), each in zip(self.read, given[len(self.looked):]):
+            here = numbers >= 0
+            self.by_place[name] += np.bincount(numbers[here], each.ravel()[here], len(self.by_place[name]))
         self.looked.clear()
         del self.read[self.lasting:]
 
-    def add(self, elements, given, steps, own=False):
-        """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
-        own: at the nodes of each set's own order.  elements: their numbers, or the view of a set of `of_set`."""
-        if isinstance(elements, View):
-            steps.add(elements.prefix, np.arange(given.shape[-1]), elements.own.T @ given)
+    def add(self, numbers, given, steps, own=False):
+        """Add derivatives (variable, node, element) by values at nodes, as `take` gives them, by `steps.add`.
+
+        numbers   here of the elements, -1 of those of others, or the `View` of a set of `of_set`;  own: at the nodes of each
+                  set's own order"""
+        if isinstance(numbers, View):
+            steps.add(numbers.prefix, np.arange(given.shape[-1]), numbers.own.T @ given)
             return
         for i, view in enumerate(self.views):
-            matrix, inside = view.own if own else view.matrix, self.view_of[elements] == i
+            matrix, inside = view.own if own else view.matrix, (numbers >= 0) & (self.view_of[numbers] == i)
             if inside.any():
-                steps.add(view.prefix, self.number[elements[inside]], matrix.T @ given[:, :len(matrix), inside])
+                steps.add(view.prefix, self.number[numbers[inside]], multiply(matrix.T, given[:, :len(matrix), inside]))
 
 
 class SetSight:

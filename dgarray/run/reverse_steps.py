@@ -5,6 +5,7 @@ A stage is a program, and so is its adjoint, see `dgarray.program.transpose`. St
 """
 import numpy as np
 
+from ..methods.exchange import AdjointsOfCopies
 from ..methods.stage_update import factors_of, kind_of
 from ..program.transpose import NotDifferentiable
 from .program_adjoints import ProgramAdjoints, host
@@ -20,7 +21,8 @@ class ReverseSteps:
     views      how records and datasets see its states, see `dgarray.run.state_views`
     needs_states   whether `step` needs the states of the run;  reads_stages: whether those between the stages of a step, too
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
-               programs, "" where there is one set"""
+               programs, "" where there is one set
+    back       the `AdjointsOfCopies`, on a part of a mesh"""
 
     needs_states, reads_stages = True, True
 
@@ -28,6 +30,8 @@ class ReverseSteps:
         self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, points, by_node)
         self.sets, self.found, self.views = self.programs.sets, self.programs.found, ViewsOfSets(operator)
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
+        self.back = None if operator.messages is None else AdjointsOfCopies(self.programs.backend, {
+            prefix: each.mesh.share for prefix, (_, each, _) in self.sets.items()})
 
     @property
     def by_parameters(self):
@@ -49,7 +53,7 @@ class ReverseSteps:
             p' = p + B b,  r' = dt (w p' + C b),  q' = beta b + v p' + (dr/dq)^T r',  k' = A p',  q0' = alpha b + u p'
 
         and of a parameter m (dr/dm)^T r' is added; the transposed program of the stage computes all of them."""
-        inputs, b = [host(self.operator, self.sets, each) for each in states[:-1]], self.adjoint
+        inputs, b = [host(self.operator, self.sets, each) for each in states[:-1]], self.adjoint          # copies are renewed
         if any(each.tables.filter is not None for _, each, _ in self.sets.values()):
             b = self.pulled("q", inputs[-1], b, {}, "filtered")["q"]
         self.adjoint = self.through_stages(inputs, b, t, dt)
@@ -61,6 +65,8 @@ class ReverseSteps:
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, b, numbers, "stage", kind_of(row), k=k)
             b, more = result["q"], result.get("k", {})
+            if self.back is not None:
+                self.back.add(b)
             # A stage that leaves the register alone hands on what later ones ask of it.
             k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():
@@ -71,8 +77,9 @@ class ReverseSteps:
         """{input of a program: adjoints}, of those of its output, and of its register k where it has one."""
         given, result, k = dict(numbers), {}, k or {}
         for prefix, values in q.items():
-            given |= {f"{prefix}q": values, f"adjoint of {prefix}{output}": adjoints[prefix],
-                      f"adjoint of {prefix}k": np.broadcast_to(k.get(prefix, 0.0), values.shape)}
+            own = self.sets[prefix][1].operations.own          # what programs give
+            given |= {f"{prefix}q": values, f"adjoint of {prefix}{output}": own(adjoints[prefix]),
+                      f"adjoint of {prefix}k": own(np.broadcast_to(k.get(prefix, 0.0), values.shape))}
             given |= dict.fromkeys((f"{prefix}k", f"{prefix}q0"), values)          # in which a stage is linear
         found = self.programs.run(given, name, *options)
         for prefix in q:

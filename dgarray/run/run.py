@@ -19,7 +19,7 @@ from .decayed import end_of
 from .failure import SolutionError
 from .provenance import began, call_of
 from .restart import digest_of_exact, identity
-from .signals import Interrupted, Signals
+from .signals import WORDS, Interrupted, Signals
 from .steps import State
 from .time_loop import TimeLoop, snapshot_times
 
@@ -144,6 +144,9 @@ class Run:
                     self._checkpoint()
                     due, passed = time.monotonic() + (self.seconds or inf), loop.t // interval
             self._snapshot()
+        received, = self._agreed(signals.received or 0)          # which several processes look at seldom
+        if received:
+            self._stop(int(received))
 
     def _agreed(self, *numbers):
         """The largest of each of these numbers over all ranks."""
@@ -227,13 +230,16 @@ class Run:
             checkpoint.save(self.out, loop.steps, arrays, facts, self.operator.saved_from, self.ranks)
 
     def _stop(self, number):
-        """Save the state and raise Interrupted."""
+        """Save the state, without an output in the dataset of the error, and raise Interrupted."""
         self._look()
-        self._finish_early()
-        word = {2: "Ctrl-C", 15: "SIGTERM"}[number]
+        if self.out is None:
+            self._keep_good()
+        else:
+            self._finish_early()
         saved = (f"saved in {self.out}, continue with --restart {self.out} (in Python restart=True)" if self.out else
                  "not saved, there is no output")
-        raise Interrupted(number, f"stopped by {word} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}")
+        raise Interrupted(number, f"stopped by {WORDS[number]} at t = {self.loop.t:.6g} (step {self.loop.steps}); {saved}",
+                          self._dataset())
 
     def _keep_good(self):
         if self.loop.t > self.store.last:

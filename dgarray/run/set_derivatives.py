@@ -36,8 +36,9 @@ class SetDerivatives:
         mesh = self.tables.mesh
         around[:] = wanted[cells] | wanted[cells][mesh.neighbour_cell].any(axis=1)
         self.of_set, self.around = of_set.operations, np.flatnonzero(around)
-        self.functions = self.listed([*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources()])
-        self.capacity = self.listed(self.capacities())
+        some = len(self.around) > 0          # a part of a mesh may have none of those that are asked for
+        self.functions = self.listed([*self.pairs(), *self.boundaries(), *self.fluxes(), *self.sources()] if some else [])
+        self.capacity = self.listed(self.capacities() if some else [])
 
     def listed(self, functions):
         """[(what a stage adds to, [(parameter, elements)] of its terms, the `ElementValues` that it reads of s, and of q; None:

@@ -1,15 +1,20 @@
 """Ctrl-C and SIGTERM during a run: the step is finished and the state saved before the run stops."""
 import signal
 import threading
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+WORDS = {2: "Ctrl-C", 15: "SIGTERM"}
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was asked to stop; `signal` is what asked, `status` the exit status that shells expect, 128 + signal."""
+    """A run was asked to stop; `signal` is what asked, `status` the exit status that shells expect, 128 + signal.
 
-    def __init__(self, number: int, message: str):
+    dataset   that of the run as far as it came, where it is known"""
+
+    def __init__(self, number: int, message: str, dataset: Any = None):
         super().__init__(message)
+        self.dataset = dataset
         self.signal, self.status = signal.Signals(number), 128 + number
 
 

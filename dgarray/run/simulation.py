@@ -138,7 +138,8 @@ class Simulation(Keywords):
         self.report: Any = None
         self.call = None          # the command line that runs it, None from Python
         self._operator, self._running = None, Lock()
-        self.lengths, self.start = None, None          # of the steps, and the initial state as plain arrays, where given
+        # Where given: the lengths of the steps, the first state as plain arrays and the time at which the run begins from it.
+        self.lengths, self.start, self.began = None, None, 0.0
 
     def __repr__(self):
         laws = "".join(f"  {name:<8} {text}\n" for name, text in self._laws())
@@ -298,7 +299,8 @@ class Simulation(Keywords):
             self._running.release()
 
     def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
-                 memory: float | None = None, progress: Any = None) -> Gradient:
+                 memory: float | None = None, progress: Any = None, folder: str | PathLike | None = None,
+                 restart: str | PathLike | None = None) -> Gradient:
         """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
 
             found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})
@@ -311,13 +313,18 @@ class Simulation(Keywords):
                  parameter is given. Also numbers of dispersive media, "eps.strength", and those of a source or condition,
                  "source.strength", "left.amplitude"
         until, every   as of `run`
-        memory   bytes for states that are kept for the way back; by default those of about the root of the number of steps
+        memory   bytes for states that are kept for the way back, of each process; by default those of about the root of the
+                 number of steps, in a folder as many as three quarters of its disk have room for
         progress as of `run`: first of the run, then of the way back
+        folder   where these states are kept in files, which are removed at the end; None: in memory
+        restart  store of an earlier run: this one begins at its last checkpoint; "initial" is then the state there, which stays
+                 as it is in derivatives by all else
         The derivatives are those of the run's own arithmetic, exact to rounding, with the lengths of its steps held: a discrete
         adjoint, computed backwards in time by the kernels of the run where these are their own transpose, else by transposed
         programs. Between states that are kept, states are computed again. Raises ValueError for what does not exist, and
-        NotDifferentiable, a ValueError, where a method has no derivative: limiters, positivity, shock capturing."""
-        return Derivatives(self, misfit, wrt, until, every, memory, progress).gradient()
+        NotDifferentiable, a ValueError, where a method has no derivative: limiters, positivity, shock capturing; OutputError
+        where states cannot be kept in the folder; Interrupted when stopped, with the run's `dataset`."""
+        return Derivatives(self, misfit, wrt, until, every, memory, progress, folder, restart).gradient()
 
     def _check_memory(self, until, every, out):
         """Raise MemoryError where a run in one process does not fit."""

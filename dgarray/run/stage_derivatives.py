@@ -19,12 +19,13 @@ from .set_derivatives import SetDerivatives
 class StageDerivatives:
     """The derivatives by parameters, which stages add to.
 
-    elements   numbers of those whose parameters are asked for; None: all"""
+    elements   numbers in the whole mesh of those whose parameters are asked for; None: all. A part of the mesh computes those
+               of its own elements, also by what its neighbours there compute: from copies of their states"""
 
     def __init__(self, operator, parameters, P, elements):
-        self.operator, wanted = operator, np.ones(operator.mesh.cell_count, bool)
-        if elements is not None:
-            wanted = np.isin(np.arange(len(wanted)), elements)
+        mesh = operator.mesh
+        cells, own = (np.arange(mesh.cell_count), True) if mesh.share is None else (mesh.share.cells, mesh.share.own)
+        self.operator, wanted = operator, (np.ones(len(cells), bool) if elements is None else np.isin(cells, elements)) & own
         self.sets = {prefix: SetDerivatives(name, each, cells, parameters, P, wanted)
                      for prefix, (name, each, cells) in sets_of(operator).items()}
         self.joins = JoinDerivatives(operator, parameters, self.sets, wanted)
@@ -42,7 +43,8 @@ class StageDerivatives:
                   for each in by_set(state).values()]
 
         def make():
-            operations = self.joins.operations(self.clock, by_set(s), by_set(q))
+            copies = self.operator.operations.copies_operations(s)          # stages have renewed those of q
+            operations = [*copies, *self.joins.operations(self.clock, by_set(s), by_set(q))]
             for each in self.sets.values():
                 operations += each.operations(self.clock, by_set(s)[each.name], by_set(q)[each.name])
                 for number, b, states in split:

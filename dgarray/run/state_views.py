@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..reference.columns import multiply
 from .program_adjoints import sets_of
 
 
@@ -37,24 +38,24 @@ class ViewsOfSets:
                 return found[:each.tables.physics.moving].astype(float)
             self.views.append(View(prefix, cells, take, operator.to_highest[name] @ nodal, nodal))
 
-    def of_snapshot(self, given, number):
+    def of_snapshot(self, operator, given, number):
         """[(numbers of elements, derivatives (variable, row, element) by their values in a snapshot)], from those by a dataset,
-        {zone: {name: (time, element, node)}}."""
-        zones = self.operator.zones if None not in given else {None: np.arange(self.count)}
+        {zone: {name: (time, element, node)}}; operator: of the run."""
+        zones = operator.zones if None not in given else {None: np.arange(operator.mesh.cell_count)}
         return [(cells, np.stack([given[None if zone is None else str(zone)][name][number].T
-                                  for name in self.operator.law.variables])) for zone, cells in zones.items()]
+                                  for name in operator.law.variables])) for zone, cells in zones.items()]
 
     def initial(self, sim, found):
         """(Derivatives by the initial state, as plain arrays; a dataset of those by its values at the nodes), from
         {prefix: derivatives}."""
-        parts = {}
+        by_state, by_values = {}, {}
         for prefix, (name, each, _) in self.sets.items():
-            parts[name] = found[prefix]
+            by_state[name] = by_values[name] = found[prefix]
             if each.tables.basis.modal:          # by the values at the nodes, N of modes
                 matrix = np.linalg.pinv(each.tables.basis.reference.nodal)
-                parts[name] = matrix @ (matrix.T @ found[prefix])
-        arrays = self.operator.merged({name: found[prefix] for prefix, (name, _, _) in self.sets.items()})
-        return arrays, sim.dataset(self.operator.merged(parts)).isel(time=0, drop=True)
+                by_values[name] = multiply(matrix, multiply(matrix.T, found[prefix]))
+        of_state, of_values = (sim.operator.gathered(self.operator.merged(each)) for each in (by_state, by_values))
+        return of_state, sim.dataset(of_values).isel(time=0, drop=True)
 
 
 class ViewOfGrid:
@@ -66,7 +67,7 @@ class ViewOfGrid:
         every = np.eye(self.rows)
         self.views = [View("", np.arange(self.count), operator.take, every, every)]
 
-    def of_snapshot(self, given, number):
+    def of_snapshot(self, operator, given, number):
         """As of `ViewsOfSets`; a dataset has the values {name: (time, z, y, x)}, and may have all scaled derivatives."""
         names, found = self.operator.law.variables, given[None]
         values = np.zeros((len(names), self.rows, self.count))

@@ -53,6 +53,11 @@ class State:
         loop.operator.copy(state, loop.state)
         loop.changed()
 
+    @property
+    def here(self) -> Any:
+        """The state on the host, of which a process has its part alone: see `Operator.arrays`."""
+        return self._loop.operator.arrays(self._loop.state)
+
     def dataset(self) -> xr.Dataset | Any:
         return self._sim.dataset(self.q, self.t)
 

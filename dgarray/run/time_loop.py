@@ -51,10 +51,10 @@ class TimeLoop:
 
     def start_from_initial(self):
         """Set the initial state and return it. Raises ValueError where it is not finite or not admissible."""
-        law, start = self.sim.law, self.sim.start
+        law, start, self.t = self.sim.law, self.sim.start, self.sim.began
         first = self.operator.initial(self.sim.initial) if start is None else start
         given = self.operator.not_admitted(self.sim.initial)
-        fault = self.fault(first, 0.0)
+        fault = self.fault(first, self.t)
         if given and "finite" not in fault:          # a limiter may hide what is wrong with what was given
             fault = f"is not admissible {given}"
         if fault:

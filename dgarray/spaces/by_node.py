@@ -1,16 +1,13 @@
 """A parameter of a law as a function of x, from numbers at the nodes of each element."""
-from hashlib import sha256
-
 import numpy as np
 
-from ..mesh.curved.cell_maps import positions
 from .by_element import ByElement
 
 
 class ByNode(ByElement):
     """A function of x that is in each element the polynomial through the numbers at its nodes, plus another function or number.
 
-    values: (element, node);  the rest as of `ByElement`, with (elements, weights (node, point)) for positions in `known`"""
+    values: (element, node);  the rest as of `ByElement`"""
 
     varies_inside = True
 
@@ -23,22 +20,12 @@ class ByNode(ByElement):
         found = np.einsum("np,pn->p", weights, self.values[elements]).reshape(shape)
         return found + (self.beside(x) if callable(self.beside) else self.beside)
 
-    @property
-    def positions(self):
-        """Of the nodes, (dim, element, node)."""
-        return np.array(positions(self.space.mesh, self.space.cell.nodes)).transpose(0, 2, 1)
-
     def at(self, points):
-        """(elements, values there of the polynomials that are 1 at one node (node, point)) at points (point, dim)."""
-        key = points.shape, sha256(np.ascontiguousarray(points)).digest()
-        if key not in self.known:
-            found, count = self.space.evaluation(points), self.values.shape[1]
-            units = np.broadcast_to(np.eye(count)[:, :, None], (count, count, len(found.places)))
-            self.known[key] = found.places, found.values(units)
-        return self.known[key]
+        """As of `ElementsAt.weights`."""
+        return self.elements.weights(points, self.values.shape[1])
 
     def plus(self, values):
-        return ByNode(self.space, self.values + values, self.beside, self.known)
+        return ByNode(self.elements, self.values + values, self.beside)
 
 
 class PointNumbers:

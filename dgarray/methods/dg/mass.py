@@ -10,6 +10,7 @@ import numpy as np
 
 from ...physics.capacity import is_matrix, over, times
 from ...physics.pointwise import Pointwise
+from ...reference.columns import multiply
 
 BLOCK = 1 << 16          # numbers of the matrices of a block of elements
 
@@ -88,10 +89,10 @@ class WeightAdjustedMass:
     def divided(self, modes, weight, apex):
         """The inverse of `solved`."""
         if apex is None:
-            return self.back @ (self.to_points @ modes / weight)
+            return multiply(self.back, multiply(self.to_points, modes) / weight)
         of_apex = self.matrices(apex)
         found = np.linalg.solve(of_apex, modes.T[:, :, None])[:, :, 0].T
-        found = self.back @ (apex ** 2 / weight * (self.to_points @ found))
+        found = multiply(self.back, apex ** 2 / weight * multiply(self.to_points, found))
         return np.linalg.solve(of_apex, found.T[:, :, None])[:, :, 0].T
 
 

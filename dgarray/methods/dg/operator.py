@@ -220,6 +220,24 @@ class DGOperator(SetsState):
             self._checks[self.stepper.name] = None if never else exponents if self.several or not exponents else exponents[0]
         return self._checks[self.stepper.name]
 
+    def renewed(self, state):
+        """The state with copies of other parts' elements as they are there now; on a part of a mesh."""
+        if self.messages is not None:
+            self.backend.perform(self.operations.copies_operations(state))
+        return state
+
+    def everywhere(self, fact):
+        """Whether something holds on all parts of the mesh."""
+        return not self.most(not fact)
+
+    def most(self, count):
+        """The largest of the whole numbers of all parts of the mesh."""
+        return int(count if self.messages is None else self.messages.largest([count])[0])
+
+    def summed_up(self, number):
+        """The sum of the numbers of all parts of the mesh, the same on each."""
+        return number if self.messages is None else sum(self.messages.everyones(number))
+
     def program(self, name, *options):
         """A program of all sets, of a function of `stage_program`."""
         return self.operations.all_stages.program(name, *options)

@@ -46,7 +46,7 @@ class SetOperator(Operator):
     def at_nodes(self, q):
         """Values at the nodes of variables of a state."""
         basis = self.tables.basis
-        return basis.reference.nodal.astype(q.dtype, copy=False) @ q if basis.modal else q
+        return multiply(basis.reference.nodal.astype(q.dtype, copy=False), q) if basis.modal else q
 
     def conserved(self, values):
         return conserved(self.tables, values)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...physics.trace import call
+from ...reference.columns import multiply
 from ..array_operator import SteppedOperator
 
 
@@ -171,7 +172,7 @@ class SetsState(SteppedOperator):
             return values[None]
         found = np.full((len(self.law.variables), self.space.sizes["node"], count), np.nan, self.dtype)
         for name, matrix in self.to_highest.items():
-            found[:, :len(matrix), places[name]] = matrix @ values[name]
+            found[:, :len(matrix), places[name]] = multiply(matrix, values[name])
         return found
 
     def nodal(self, arrays):

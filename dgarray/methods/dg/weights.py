@@ -14,6 +14,7 @@ import numpy as np
 
 from ...physics.capacity import over, times
 from ...physics.trace import operands
+from ...reference.columns import multiply
 from .mass import WeightAdjustedMass, capacities, is_weight_adjusted
 
 
@@ -46,11 +47,11 @@ class Weights:
     def times(self, q):
         """W q of values (variable, row, element) of all elements."""
         found = np.stack(np.broadcast_arrays(*times(self.capacity, self.jacobian * q)))
-        return found if self.mass is None else self.mass @ found
+        return found if self.mass is None else multiply(self.mass, found)
 
     def over(self, values, cells):
         """W^-1 of values (variable, row, element of `cells`)."""
-        values = (values if self.inverse is None else self.inverse @ values) / self.jacobian[..., cells]
+        values = (values if self.inverse is None else multiply(self.inverse, values)) / self.jacobian[..., cells]
         C = [tuple(each if np.ndim(each) == 0 else each[..., cells] for each in entry) if isinstance(entry, tuple) else
              entry if np.ndim(entry) == 0 else entry[..., cells] for entry in self.capacity]
         return np.stack(np.broadcast_arrays(*over(C, values)))
@@ -68,12 +69,12 @@ class AdjustedWeights:
         """W q of values (variable, row, element) of all elements."""
         found, to_modes = np.empty(q.shape), np.linalg.inv(self.V)
         for cells in self.mass.blocks:
-            found[:, :, cells] = to_modes.T @ np.stack(self.mass.times(to_modes @ q[:, :, cells], cells))
+            found[:, :, cells] = multiply(to_modes.T, np.stack(self.mass.times(multiply(to_modes, q[:, :, cells]), cells)))
         return found
 
     def over(self, values, cells):
         """W^-1 of values (variable, row, element of `cells`)."""
-        return self.V @ np.stack(self.mass.over(self.V.T @ values, cells))
+        return multiply(self.V, np.stack(self.mass.over(multiply(self.V.T, values), cells)))
 
 
 def signs(law_flux):
