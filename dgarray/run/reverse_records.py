@@ -39,6 +39,7 @@ class ReverseRecords:
             own = [given.get(f"{name}_{variable}") for variable in recording.series.variables]
             if any(each is not None and np.any(each) for each in own):
                 self.recordings[name] = recording, recorder, self.rows(recording, own)
+        self.sight.lasting = len(self.sight.read)
 
     def rows(self, recording, given):
         """A function from the number of a sample to the derivatives by its variables, one for each, None for 0."""
@@ -98,7 +99,7 @@ class Sight:
 
     def __init__(self, operator, by_element):
         self.operator, self.looked, count = operator, [], operator.mesh.cell_count
-        self.by_element, self.read = by_element, []
+        self.by_element, self.read, self.lasting = by_element, [], 0          # the first ones last for all samples
         self.set_of, self.number = np.empty(count, int), np.empty(count, int)
         self.parts = []
         for i, (prefix, (name, each, cells)) in enumerate(sets_of(operator).items()):
@@ -180,6 +181,7 @@ class Sight:
         for (name, cells, _), each in zip(self.read, given[len(self.looked):]):
             self.by_element[name] += np.bincount(cells, each.ravel(), len(self.by_element[name]))
         self.looked.clear()
+        del self.read[self.lasting:]
 
     def add(self, elements, given, steps, own=False):
         """Add derivatives (variable, node, element of `elements`) by values at nodes, as `take` gives them, by `steps.add`;
