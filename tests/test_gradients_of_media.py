@@ -1,5 +1,7 @@
 """Derivatives by what media are made of: the numbers of dispersive terms, components of tensors, values at points; and beside
 conditions inside of the mesh."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,13 @@ def test_derivatives_by_numbers_of_media_are_finite_differences_of_runs_with_oth
 def test_numbers_that_media_do_not_have(eps, name, text):
     with pytest.raises(ValueError, match=text):
         of_light(eps).gradient(seen, name)
+
+
+def test_boundaries_with_the_name_of_a_medium():
+    mesh = halves()
+    mesh = replace(mesh, boundaries={"eps": mesh.boundary_faces})
+    with pytest.raises(ValueError, match="where a boundary has the name 'eps', too"):
+        of_light(1.5 + LORENTZ, mesh=mesh, boundary={"eps": dg.absorbing}).gradient(seen, "eps.strength")
 
 
 @pytest.mark.parametrize("medium, name, value, text", [

@@ -9,6 +9,7 @@ from itertools import count
 
 import numpy as np
 
+from ..methods.problem import by_name
 from ..physics.dispersion import NUMBERS, Dispersion
 from ..physics.laws.law import argument
 from ..support.wording import choose
@@ -31,6 +32,9 @@ class MediumNumbers:
         free = (name for name in map("number_of_medium_{}".format, count()) if name not in sim.law.parameters)
         for name in names:
             of_medium, _, number = name.partition(".")
+            if of_medium in by_name(sim.options["boundary"]):
+                raise ValueError(f"wrt={name!r} is not allowed where a boundary has the name {of_medium!r}, too; rename the "
+                                 "boundary")
             part = {argument(self.law, each): each for each in self.law.dispersive}[of_medium]
             found = numbers_of(self.media(part))
             number = choose(f"wrt={name!r}: number", number, found, f" of {of_medium}; it has")
