@@ -86,7 +86,8 @@ def at_end(ds):
 
 
 @pytest.mark.parametrize("some", [None, [1, 4]], ids=["all", "some"])
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS])
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS
+                                            if name not in QUICK)])
 def test_derivatives_by_parameters_are_those_of_transposed_programs(name, some, monkeypatch):
     sim, taken = PROBLEMS[name](), []
     for module in (kernels, element_values):
