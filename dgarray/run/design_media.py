@@ -43,11 +43,13 @@ def between_media(sim, between, where, inside):
         if callable(law.parameters[part]):
             raise ValueError(f"{name} is a function of x in {law!r}; give the simulation a number, or one for each region")
         change[name] = media[0].high, media[1].high - media[0].high
-        regions = [None] if where is None else [where] if isinstance(where, str) else list(where)
+        regions = [where] if isinstance(where, str) else [None] if where is None or callable(where) else list(where)
         given = law.dispersive.get(part, {})
         before = given if isinstance(given, dict) else dict.fromkeys([None, *regions], given)
         if not any(medium.terms for medium in media) and not before.keys() & {None, *regions}:
             continue
+        if callable(where):
+            raise ValueError(f"where={where!r} is not allowed with dispersive media; give the name of a region")
         check_dispersive(sim, part, media, inside)
         if None in before and where is not None:
             raise ValueError(f"{name} of {law!r} is dispersive everywhere, and the design is not; give {name} by region, "

@@ -170,7 +170,7 @@ class Derivatives:
 
     def check(self):
         """Raise NotDifferentiable for what has no derivative."""
-        self.reverse.check(self.sim.operator, [own for name, own in self.names.items() if self.wrt[name] == "element"])
+        self.reverse.check(self.sim.operator.here, [own for name, own in self.names.items() if self.wrt[name] == "element"])
 
     def forward(self):
         """The dataset of a run of which some states are kept."""

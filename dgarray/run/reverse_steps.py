@@ -22,7 +22,7 @@ class ReverseSteps:
     needs_states   whether `step` needs the states of the run;  reads_stages: whether those between the stages of a step, too
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set
-    back       the `AdjointsOfCopies`, on a part of a mesh"""
+    copies     the `AdjointsOfCopies`, on a part of a mesh"""
 
     needs_states, reads_stages = True, True
 
@@ -30,7 +30,7 @@ class ReverseSteps:
         self.operator, self.programs = operator, ProgramAdjoints(operator, parameters, points, by_node)
         self.sets, self.found, self.views = self.programs.sets, self.programs.found, ViewsOfSets(operator)
         self.adjoint = {prefix: np.zeros(each.shape) for prefix, (_, each, _) in self.sets.items()}
-        self.back = None if operator.messages is None else AdjointsOfCopies(self.programs.backend, {
+        self.copies = None if operator.messages is None else AdjointsOfCopies(self.programs.backend, {
             prefix: each.mesh.share for prefix, (_, each, _) in self.sets.items()})
 
     @property
@@ -65,8 +65,8 @@ class ReverseSteps:
             numbers = factors_of(row, dt) | {"t": t + row.c * dt}
             result = self.pulled("out", q, b, numbers, "stage", kind_of(row), k=k)
             b, more = result["q"], result.get("k", {})
-            if self.back is not None:
-                self.back.add(b)
+            if self.copies is not None:
+                self.copies.add(b)
             # A stage that leaves the register alone hands on what later ones ask of it.
             k = more if row.changes else {prefix: more.get(prefix, 0.0) + k.get(prefix, 0.0) for prefix in q}
             for prefix, more in result.get("q0", {}).items():

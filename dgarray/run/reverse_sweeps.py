@@ -23,7 +23,7 @@ class ReverseSweeps(ReverseSteps):
         self.sweeps = Sweeps(ArrayBackend(np, "float64", "numpy", operator.backend.threads), operator.tables)
         self.found = {name: np.zeros(self.views.count) for name in parameters}
         self.adjoint = {"": np.zeros((len(operator.law.variables), 1, self.views.count))}
-        self.programs, self.constants, self.back = {}, {}, None
+        self.programs, self.constants, self.copies = {}, {}, None
         self.needs_states = any(self.reads_state(*each) for each in self.programs_of_step())
 
     def programs_of_step(self):
