@@ -6,7 +6,7 @@ import pytest
 import dgarray as dg
 from dgarray.backends.cpu.dg import bilinear_sums as kernels, element_values
 from dgarray.methods.dg.bilinear_sums import terms_of
-from dgarray.run import gradient
+from dgarray.run import reverse_methods
 from dgarray.run.kept_states import KeptStates
 from dgarray.run.reciprocal_steps import ReciprocalSteps, reciprocal_steps
 
@@ -99,9 +99,9 @@ def test_derivatives_by_parameters_are_those_of_transposed_programs(name, some, 
     def steps(operator, parameters, elements=None):
         taken.append(reciprocal_steps(operator, parameters, some))
         return taken[-1]
-    monkeypatch.setattr(gradient, "reciprocal_steps", steps)
+    monkeypatch.setattr(reverse_methods, "reciprocal_steps", steps)
     found = sim.gradient(at_end, wrt)
-    monkeypatch.setattr(gradient, "reciprocal_steps", lambda *_: None)
+    monkeypatch.setattr(reverse_methods, "reciprocal_steps", lambda *_: None)
     expected = sim.gradient(at_end, wrt)
     assert isinstance(taken[0], ReciprocalSteps)
     asked = slice(None) if some is None else some
