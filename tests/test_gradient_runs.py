@@ -5,6 +5,7 @@ import signal
 
 import numpy as np
 import pytest
+from support.pulses import bump, gas, sound
 
 import dgarray as dg
 from dgarray.run import kept_states
@@ -13,24 +14,12 @@ from dgarray.support.atomic_write import OutputError
 BOTH = {"sound_speed": "element", "initial": True}
 
 
-def bump(x):
-    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
-
-
-def sound(x):
-    return bump(x), 0 * x[0], 0 * x[0]
-
-
 def hum(x, t, strength=2.0):
     return strength * np.sin(3 * t) * bump(x), 0 * x[0], 0 * x[0]
 
 
 def energy(q, m):
     return q[0] ** 2 / m.c
-
-
-def gas(x):
-    return dg.Euler(2).conservative((1 + 0.2 * bump(x), 0.1 + 0 * x[0], 0 * x[0], 1 + 0.2 * bump(x)))
 
 
 def problem(law=None, initial=sound, **options):

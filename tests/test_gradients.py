@@ -4,33 +4,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import xarray as xr
+from support.pulses import POINTS, bent, bump, gas, heard, light, smooth, sound
 
 import dgarray as dg
 from dgarray.analysis.tracked_arrays import Tracked, adjoints
 from dgarray.program.transpose import NotDifferentiable
 
-POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 GAS = dg.Euler(2)
-
-
-def bump(x):
-    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
-
-
-def sound(x):
-    return bump(x), 0 * x[0], 0 * x[0]
-
-
-def light(x):
-    return 0 * x[0], 0 * x[0], bump(x)
-
-
-def gas(x):
-    return GAS.conservative((1 + 0.2 * bump(x), 0.1 + 0 * x[0], 0 * x[0], 1 + 0.2 * bump(x)))
-
-
-def smooth(x):
-    return 1 + 0.3 * np.sin(2 * x[0])
 
 
 def square(shape="triangle", cells=3):
@@ -39,14 +19,6 @@ def square(shape="triangle", cells=3):
 
 def halves():
     return square().with_regions({"west": np.arange(9), "east": np.arange(9, 18)})
-
-
-def bent(x):
-    return x[0] + 0.1 * np.sin(x[1]), x[1] + 0.1 * np.sin(x[0])
-
-
-def heard(ds):
-    return ((ds.dg.record("mic").p - 0.1) ** 2).sum()
 
 
 def seen(ds):

@@ -1,31 +1,14 @@
 """Derivatives by a medium at the nodes of each element, and densities there."""
 import numpy as np
 import pytest
+from support.pulses import POINTS, bent, bump, heard, light, seen, sound
 
 import dgarray as dg
 from dgarray.program.transpose import NotDifferentiable
 
-POINTS = [(0.5, 0.3), (-0.4, -0.2)]
-
-
-def bump(x):
-    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
-
-
-def sound(x):
-    return bump(x), 0 * x[0], 0 * x[0]
-
-
-def light(x):
-    return 0 * x[0], 0 * x[0], bump(x)
-
 
 def smooth(x):
     return 1 + 0.2 * np.sin(2 * x[0])
-
-
-def bent(x):
-    return x[0] + 0.1 * np.sin(x[1]), x[1] + 0.1 * np.sin(x[0])
 
 
 def square(shape="triangle"):
@@ -38,14 +21,6 @@ def problem(mesh=None, method=None, law=None, initial=sound, boundary=dg.absorbi
     law = dg.Acoustics(2, sound_speed=smooth) if law is None else law
     return dg.Simulation(mesh or square(), law, method or dg.NodalDG(2), boundary, initial, until=0.2, dt=0.02, backend="numpy",
                          record=record or {"mic": dg.Points(points)})
-
-
-def heard(ds):
-    return ((ds.dg.record("mic").p - 0.1) ** 2).sum()
-
-
-def seen(ds):
-    return ((ds.dg.record("mic").Ez - 0.1) ** 2).sum()
 
 
 QUADS, SPEED = square("quadrilateral"), {"sound_speed": "node"}

@@ -1,39 +1,19 @@
 """Derivatives by the positions of a mesh's points: against runs on moved meshes."""
 import numpy as np
 import pytest
+from support.pulses import POINTS, bent, bump, heard, light, seen, smooth, sound
 
 import dgarray as dg
 
-POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 GAS = dg.Euler(2)
-
-
-def bump(x):
-    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
-
-
-def sound(x):
-    return bump(x), 0 * x[0], 0 * x[0]
 
 
 def in_space(x):
     return (np.exp(-5 * sum((y - 0.5) ** 2 for y in x)),) + (0 * x[0],) * 3
 
 
-def light(x):
-    return 0 * x[0], 0 * x[0], bump(x)
-
-
 def gas(x):
     return GAS.conservative((1 + 0.2 * bump(x), 0.1 + 0 * x[0], 0.07 + 0 * x[0], 1 + 0.2 * bump(x)))
-
-
-def smooth(x):
-    return 1 + 0.3 * np.sin(2 * x[0])
-
-
-def bent(x):
-    return x[0] + 0.1 * np.sin(x[1]), x[1] + 0.1 * np.sin(x[0])
 
 
 def hum(x, t, *, strength=2.0):
@@ -43,14 +23,6 @@ def hum(x, t, *, strength=2.0):
 def wave(x, t):
     p = 0.5 * np.exp(-((x[0] + 1 - t) / 0.3) ** 2)
     return p, p, 0 * p
-
-
-def heard(ds):
-    return ((ds.dg.record("mic")["p"] - 0.1) ** 2).sum()
-
-
-def seen(ds):
-    return ((ds.dg.record("mic")["Ez"] - 0.1) ** 2).sum()
 
 
 def thrown(ds):

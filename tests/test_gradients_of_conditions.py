@@ -2,32 +2,12 @@
 recorded there."""
 import numpy as np
 import pytest
+from support.pulses import POINTS, bump, heard, light, seen, sound
 
 import dgarray as dg
 from dgarray.program.transpose import NotDifferentiable
 
-POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 SOUND = dg.Acoustics(2)
-
-
-def bump(x):
-    return np.exp(-20 * ((x[0] - 0.2) ** 2 + x[1] ** 2))
-
-
-def sound(x):
-    return bump(x), 0 * x[0], 0 * x[0]
-
-
-def light(x):
-    return 0 * x[0], 0 * x[0], bump(x)
-
-
-def heard(ds):
-    return ((ds.dg.record("mic").p - 0.1) ** 2).sum()
-
-
-def seen(ds):
-    return ((ds.dg.record("mic").Ez - 0.1) ** 2).sum()
 
 
 def square(shape="triangle"):
