@@ -285,7 +285,8 @@ def test_a_run_that_is_bad_already_cannot_be_interrupted(tmp_path, looking):
 @pytest.mark.parametrize("out", [True, False])
 @pytest.mark.parametrize("fetched", [Fetched, Slow, Lost])
 def test_when_a_snapshot_is_written(fetched, out, tmp_path, looking, monkeypatch):
-    """When it has arrived; at the latest before the next, and where the run ends in whatever way."""
+    """When it has arrived; at the latest before the next, and where the run ends in whatever way. Without an output the last
+    state of a run that is stopped is one, too, in the dataset of the error."""
     from dgarray.output import Store
     looking(16, fetched)
     written, append = [], Store.append
@@ -306,7 +307,7 @@ def test_when_a_snapshot_is_written(fetched, out, tmp_path, looking, monkeypatch
         steps[0] = 0
         with pytest.raises(error):
             sim.run(30 * DT, 10 * DT, path, overwrite=True, progress=end)
-        assert [t for t, _ in written] == [0, 10, 20]
+        assert [t for t, _ in written] == [0, 10, 20] + [25] * (error is dg.Interrupted and not out)
         if out:
             assert np.allclose(xr.open_zarr(path).time, np.array([0, 10, 20]) * DT)
 
