@@ -87,10 +87,10 @@ from .physics.laws import (
 from .physics.plane_waves import plane_wave as plane_wave
 from .physics.pulses import pulse as pulse
 from .run.decayed import decayed as decayed
-from .run.design import design as design
 from .run.failure import SolutionError as SolutionError
-from .run.gradient import Gradient as Gradient
-from .run.objective import objective as objective
+from .run.gradients.design import design as design
+from .run.gradients.gradient import Gradient as Gradient
+from .run.gradients.objective import objective as objective
 from .run.signals import Interrupted as Interrupted
 from .run.simulation import Simulation as Simulation
 

@@ -5,7 +5,7 @@ import pytest
 import dgarray as dg
 from dgarray import cases
 from dgarray.cases.inversion import invert, true_speed
-from dgarray.run.design import cone_filter, projection, unprojected
+from dgarray.run.gradients.design import cone_filter, projection, unprojected
 
 WEST = ({"sound_speed": 1.0, "density": 1.0}, {"sound_speed": 0.6, "density": 1.5})
 

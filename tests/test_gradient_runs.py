@@ -8,7 +8,7 @@ import pytest
 from support.pulses import bump, gas, sound
 
 import dgarray as dg
-from dgarray.run import kept_states
+from dgarray.run.gradients import kept_states
 from dgarray.support.atomic_write import OutputError
 
 BOTH = {"sound_speed": "element", "initial": True}

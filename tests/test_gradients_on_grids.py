@@ -4,7 +4,7 @@ import pytest
 
 import dgarray as dg
 from dgarray.program.transpose import NotDifferentiable
-from dgarray.run.reverse_methods import reverse_of
+from dgarray.run.gradients.reverse_methods import reverse_of
 
 FIRST, MUSCL, WENO = dg.FiniteVolume("first-order"), dg.FiniteVolume("muscl", limiter=None), dg.FiniteVolume("weno")
 UNSPLIT = dg.FiniteVolume("muscl", splitting=None, limiter=None)

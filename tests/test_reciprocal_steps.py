@@ -6,9 +6,9 @@ import pytest
 import dgarray as dg
 from dgarray.backends.cpu.dg import bilinear_sums as kernels, element_values
 from dgarray.methods.dg.bilinear_sums import terms_of
-from dgarray.run import reverse_methods
-from dgarray.run.kept_states import KeptStates
-from dgarray.run.reciprocal_steps import ReciprocalSteps, reciprocal_steps
+from dgarray.run.gradients import reverse_methods
+from dgarray.run.gradients.kept_states import KeptStates
+from dgarray.run.gradients.reciprocal_steps import ReciprocalSteps, reciprocal_steps
 
 POINTS = [(0.5, 0.3), (-0.4, -0.2)]
 REGIONS = {"west": 1.5, "east": 1.0}

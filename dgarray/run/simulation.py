@@ -41,7 +41,7 @@ from .arguments import (
 )
 from .decayed import decayed, end_of
 from .failure import check_dump
-from .gradient import Derivatives, Gradient
+from .gradients.gradient import Derivatives, Gradient
 from .linear_operator import linear_operator
 from .measured_memory import known, measured
 from .memory import check as check_memory
@@ -301,7 +301,7 @@ class Simulation(Keywords):
     def gradient(self, misfit: Callable, wrt: Any, until: Any = None, every: float | None = None,
                  memory: float | None = None, progress: Any = None, folder: str | PathLike | None = None,
                  restart: str | PathLike | None = None) -> Gradient:
-        """Run, and return a number J that its dataset gives, with the derivatives of J: a `dgarray.run.gradient.Gradient`.
+        """Run, and return a number J that its dataset gives, with its derivatives: a `Gradient` of `dgarray.run.gradients`.
 
             found = sim.gradient(lambda ds: ((ds.dg.record("mic").p - data) ** 2).sum(), {"sound_speed": "region"})
             found.value, found.sound_speed

@@ -1,5 +1,5 @@
 """The states between the stages of some steps that follow each other, for the way back."""
-from ..stepping import registers
+from ...stepping import registers
 
 
 class StepStates:

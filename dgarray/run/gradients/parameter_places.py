@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from ..analysis.sampling import units
-from ..mesh.curved.cell_maps import positions
-from ..spaces.by_element import ByElement, ElementsAt
-from ..spaces.by_node import ByNode
+from ...analysis.sampling import units
+from ...mesh.curved.cell_maps import positions
+from ...spaces.by_element import ByElement, ElementsAt
+from ...spaces.by_node import ByNode
 
 KINDS = "number", "region", "element", "node"          # of derivatives by a parameter
 

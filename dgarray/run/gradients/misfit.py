@@ -2,8 +2,8 @@
 import numpy as np
 import xarray as xr
 
-from ..analysis.fourier import Fourier
-from ..analysis.tracked_arrays import Tracked, adjoints
+from ...analysis.fourier import Fourier
+from ...analysis.tracked_arrays import Tracked, adjoints
 
 BESIDE = "time_span", "largest", "areas"          # of records of transforms, which have no derivatives
 

@@ -11,10 +11,10 @@ from numbers import Real
 
 import numpy as np
 
-from ..methods.problem import by_name
-from ..physics.declared import Declared, Formula, declared
-from ..physics.trace import arguments, call, parameters
-from ..support.wording import choose
+from ...methods.problem import by_name
+from ...physics.declared import Declared, Formula, declared
+from ...physics.trace import arguments, call, parameters
+from ...support.wording import choose
 
 OFFERED = {"q", "x", "t", "m"}          # arguments of a source that are not numbers; and of a condition
 OFFERED_AT_SIDES = OFFERED | {"n", "law", "face"}

@@ -1,6 +1,6 @@
 """What derivatives of a run are asked for: names and kinds, checked."""
-from ..physics.laws.law import argument
-from ..support.wording import choose
+from ...physics.laws.law import argument
+from ...support.wording import choose
 from .medium_numbers import of_medium
 from .moved_points import refuse
 from .parameter_places import KINDS

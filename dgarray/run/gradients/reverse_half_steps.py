@@ -1,10 +1,10 @@
 """The steps of Hermite's method backwards: transposed programs of half-steps and sponges."""
 import numpy as np
 
-from ..backends.arrays import ArrayBackend
-from ..methods.hermite import half_step_program
-from ..methods.hermite.half_steps import HalfSteps
-from ..program.transpose import adjoint
+from ...backends.arrays import ArrayBackend
+from ...methods.hermite import half_step_program
+from ...methods.hermite.half_steps import HalfSteps
+from ...program.transpose import adjoint
 from .state_views import ViewOfGrid
 
 

@@ -3,13 +3,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..methods.dg.adjoint_matrices import AdjointMatrices
-from ..methods.dg.element_values import ElementValues, Products
-from ..methods.dg.set_constants import SortedFaces
-from ..methods.operation import Operation
-from ..physics.capacity import times
-from ..physics.pointwise import Pointwise
-from ..physics.trace import call
+from ...methods.dg.adjoint_matrices import AdjointMatrices
+from ...methods.dg.element_values import ElementValues, Products
+from ...methods.dg.set_constants import SortedFaces
+from ...methods.operation import Operation
+from ...physics.capacity import times
+from ...physics.pointwise import Pointwise
+from ...physics.trace import call
 from .sampled_functions import Pulled, Sampled, sums_of
 
 PIECE = 256          # elements whose faces are summed together, of which states fit the cache

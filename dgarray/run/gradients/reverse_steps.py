@@ -5,9 +5,9 @@ A stage is a program, and so is its adjoint, see `dgarray.program.transpose`. St
 """
 import numpy as np
 
-from ..methods.exchange import AdjointsOfCopies
-from ..methods.stage_update import factors_of, kind_of
-from ..program.transpose import NotDifferentiable
+from ...methods.exchange import AdjointsOfCopies
+from ...methods.stage_update import factors_of, kind_of
+from ...program.transpose import NotDifferentiable
 from .program_adjoints import ProgramAdjoints, host
 from .state_views import ViewsOfSets
 
@@ -18,7 +18,7 @@ class ReverseSteps:
     operator, parameters, points, by_node   as of `ProgramAdjoints`
     found      {parameter: (element,)} their derivatives so far, by the number that each element of the mesh has, or
                (element, node)
-    views      how records and datasets see its states, see `dgarray.run.state_views`
+    views      how records and datasets see its states, see `dgarray.run.gradients.state_views`
     needs_states   whether `step` needs the states of the run;  reads_stages: whether those between the stages of a step, too
     adjoint    {prefix: derivatives by the state (variable, row, element)}, with the prefix of each element set's names in
                programs, "" where there is one set

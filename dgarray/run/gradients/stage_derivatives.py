@@ -3,7 +3,7 @@
 With C r = V q + L f(q) + S q of volume, faces and sources, a stage gives s . W P C^-1 (dV/dm q + L df/dm + dS/dm q) and, as the
 capacity C has no derivatives in space, - s . W P C^-1 dC/dm r. The former are `dgarray.methods.dg.bilinear_sums` of s and q. In
 the latter r comes by summation by parts from the states between the stages of a step, with the adjoints b of the state after a
-stage and p' of the register, see `dgarray.run.reverse_steps`:
+stage and p' of the register, see `dgarray.run.gradients.reverse_steps`:
 
     sum s . r = sum over the stages of b . (q_(i+1) - alpha q0 - beta q_i) - p' . (v q_i + u q0)
 """
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..methods.operation import KeptLists, Operation
+from ...methods.operation import KeptLists, Operation
 from .program_adjoints import ProgramAdjoints, sets_of
 from .set_derivatives import SetDerivatives
 

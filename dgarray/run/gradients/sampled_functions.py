@@ -3,10 +3,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..methods.dg.bilinear_sums import BilinearSums, Places, taken, terms_of
-from ..physics.derivative import derivative
-from ..physics.pullback import pullback
-from ..physics.trace import trace
+from ...methods.dg.bilinear_sums import BilinearSums, Places, taken, terms_of
+from ...physics.derivative import derivative
+from ...physics.pullback import pullback
+from ...physics.trace import trace
 
 AT_ONCE = 1 << 21          # numbers of the derivatives that are computed together
 

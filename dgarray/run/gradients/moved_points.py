@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from ..analysis.fourier import Fourier
-from ..analysis.integrals import BoundaryIntegral
-from ..analysis.probes import Points, SurfaceFields
-from ..backends.arrays import ArrayBackend
-from ..mesh.cell_nodes import at_faces, nodes_of, places, with_nodes
-from ..mesh.curved import cell_maps
-from ..mesh.locate import Locator
-from ..methods.dg.boundary_setup import asking, on_part
-from ..physics.declared import declared
+from ...analysis.fourier import Fourier
+from ...analysis.integrals import BoundaryIntegral
+from ...analysis.probes import Points, SurfaceFields
+from ...backends.arrays import ArrayBackend
+from ...mesh.cell_nodes import at_faces, nodes_of, places, with_nodes
+from ...mesh.curved import cell_maps
+from ...mesh.locate import Locator
+from ...methods.dg.boundary_setup import asking, on_part
+from ...physics.declared import declared
 from .program_adjoints import sets_of
 
 STEP = 1e-3          # of differences, as a share of an element's inradius

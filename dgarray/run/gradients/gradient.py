@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..mesh.cell_nodes import moved_mesh
-from ..physics.dispersion import Dispersion
-from ..support.wording import choose
-from .gradient_arguments import RUN, check_run, checked, own_names, regions_of
+from ...mesh.cell_nodes import moved_mesh
+from ...physics.dispersion import Dispersion
+from ...support.wording import choose
+from ..memory import check as check_memory
+from ..rank_consistency import agree
+from ..restart import begin_of
+from ..run import progress_of
+from ..signals import WORDS, Interrupted, Signals
+from .arguments import RUN, check_run, checked, own_names, regions_of
 from .kept_states import BESIDE, KeptStates
 from .medium_numbers import MediumNumbers, of_medium
-from .memory import check as check_memory
 from .misfit import by_data, zones_of
 from .moved_points import MovedPoints, direction_of_points, labelled, points_of, still_faces
 from .named_numbers import NamedNumbers
-from .rank_consistency import agree
-from .restart import begin_of
 from .reverse_methods import reverse_of
 from .reverse_records import ReverseRecords
-from .run import progress_of
-from .signals import WORDS, Interrupted, Signals
 from .state_file import StateFile, check_folder, states_that_fit
 from .tensor_components import check_definite, with_components
 

@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ..methods.dg.boundary_setup import parameters_on
+from ...methods.dg.boundary_setup import parameters_on
 
 
 def with_components(sim, names):

@@ -9,10 +9,10 @@ from itertools import count
 
 import numpy as np
 
-from ..methods.problem import by_name
-from ..physics.dispersion import NUMBERS, Dispersion
-from ..physics.laws.law import argument
-from ..support.wording import choose
+from ...methods.problem import by_name
+from ...physics.dispersion import NUMBERS, Dispersion
+from ...physics.laws.law import argument
+from ...support.wording import choose
 
 ABOVE_ZERO = "tau", "resonance"          # numbers that must be; of all others but those of poles 0 is allowed
 OF_POLES = NUMBERS[NUMBERS.index("pole"):]

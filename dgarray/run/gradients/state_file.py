@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..support.atomic_write import OutputError
+from ...support.atomic_write import OutputError
 
 SHARE = 0.75          # of the free space of a disk that states may take, where nobody says how much
 

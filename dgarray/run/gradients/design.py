@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from ..support.wording import choose
+from ...support.wording import choose
 from .design_media import between_media, check_media
 from .objective import objective
 

@@ -3,15 +3,15 @@ from functools import partial
 
 import numpy as np
 
-from ..analysis.fourier import Fourier, Transform, window_value
-from ..analysis.integrals import VolumeIntegral
-from ..analysis.probes import Extrema, Points, SurfaceFields
-from ..analysis.sampling import as_points, choice
-from ..analysis.totals import energy_inside, summed, totals
-from ..analysis.tracked_arrays import Tracked, adjoints
-from ..methods.dg.mass import is_weight_adjusted
-from ..program.transpose import NotDifferentiable
-from ..reference.columns import multiply
+from ...analysis.fourier import Fourier, Transform, window_value
+from ...analysis.integrals import VolumeIntegral
+from ...analysis.probes import Extrema, Points, SurfaceFields
+from ...analysis.sampling import as_points, choice
+from ...analysis.totals import energy_inside, summed, totals
+from ...analysis.tracked_arrays import Tracked, adjoints
+from ...methods.dg.mass import is_weight_adjusted
+from ...program.transpose import NotDifferentiable
+from ...reference.columns import multiply
 from .moved_points import MovedRecord
 from .state_views import View
 
@@ -21,10 +21,10 @@ LINEAR = Points, SurfaceFields, Fourier          # recorders that keep values of
 class ReverseRecords:
     """The adjoint of the recorders of a run.
 
-    operator   of the run;  views: of `Operator.here`, see `dgarray.run.state_views`;  record: {name: recorder}
+    operator   of the run;  views: of `Operator.here`, see `dgarray.run.gradients.state_views`;  record: {name: recorder}
     times      of the states of the run, the first one's, too
     given      {name of a variable of the dataset: derivatives by it} of records
-    places     of the parameters, see `dgarray.run.parameter_places`
+    places     of the parameters, see `dgarray.run.gradients.parameter_places`
     by_place   {name of a parameter: (place,)} derivatives, to which those of what recorders read of it are added
     points     the `MovedPoints` that gets what fields at points give; None: derivatives by points are not asked for"""
 

@@ -4,10 +4,10 @@ from numbers import Real
 
 import numpy as np
 
-from ..physics.dispersion import Dispersion
-from ..physics.laws.law import argument, check_bounds
-from ..support.wording import choose
-from .gradient_arguments import own_names
+from ...physics.dispersion import Dispersion
+from ...physics.laws.law import argument, check_bounds
+from ...support.wording import choose
+from .arguments import own_names
 
 
 def check_media(between):

@@ -1,11 +1,11 @@
 """The steps of finite volumes backwards: the transposed programs of sweeps, of sources, and of stages of Runge and Kutta."""
 import numpy as np
 
-from ..backends.arrays import ArrayBackend
-from ..methods.finite_volume.sweeps import Sweeps
-from ..methods.stage_update import kind_of
-from ..physics.laws.law import argument
-from ..program.transpose import NotDifferentiable, adjoint
+from ...backends.arrays import ArrayBackend
+from ...methods.finite_volume.sweeps import Sweeps
+from ...methods.stage_update import kind_of
+from ...physics.laws.law import argument
+from ...program.transpose import NotDifferentiable, adjoint
 from .reverse_steps import ReverseSteps
 from .state_views import ViewOfGrid
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..methods.array_operator import SteppedOperator
-from ..methods.dg.weights import AdjustedWeights, signs, weights_of
-from ..methods.operation import KeptLists
-from ..physics.derivative import derivative
-from ..physics.pointwise import Pointwise
-from ..physics.trace import trace
-from ..stepping import Stage
+from ...methods.array_operator import SteppedOperator
+from ...methods.dg.weights import AdjustedWeights, signs, weights_of
+from ...methods.operation import KeptLists
+from ...physics.derivative import derivative
+from ...physics.pointwise import Pointwise
+from ...physics.trace import trace
+from ...stepping import Stage
 from .program_adjoints import arrays_like, host, sets_of
 from .set_derivatives import serves
 from .stage_derivatives import StageDerivatives

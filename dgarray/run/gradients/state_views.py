@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..reference.columns import multiply
+from ...reference.columns import multiply
 from .program_adjoints import sets_of
 
 

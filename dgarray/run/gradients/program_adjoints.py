@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..backends.arrays import ArrayBackend
-from ..program.transpose import adjoint
-from ..spaces.by_node import PointNumbers
+from ...backends.arrays import ArrayBackend
+from ...program.transpose import adjoint
+from ...spaces.by_node import PointNumbers
 
 PLACES = "volume", "faces", "mass"          # of the values of a medium that varies inside of elements, see `Media`
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..methods.dg.method import DG
-from ..methods.finite_volume.method import FiniteVolume
-from ..methods.hermite.method import Hermite
+from ...methods.dg.method import DG
+from ...methods.finite_volume.method import FiniteVolume
+from ...methods.hermite.method import Hermite
 from .parameter_places import Everywhere, OfCells, OfElements
 from .reciprocal_steps import reciprocal_steps
 from .reverse_half_steps import ReverseHalfSteps
@@ -18,7 +18,7 @@ class Reverse(NamedTuple):
     """How the runs of a family of methods go back.
 
     steps    (operator, parameters, elements, points, by_node) -> `ReverseSteps`, or what offers the same
-    places   (simulation) -> the places of a parameter, see `dgarray.run.parameter_places`
+    places   (simulation) -> the places of a parameter, see `dgarray.run.gradients.parameter_places`
     check    (operator of the run, names of the parameters by each place) raises NotDifferentiable for what a step does that has
              no derivative"""
 

@@ -1,0 +1,1 @@
+"""Derivatives of what a run gives by what it was given."""
