@@ -199,6 +199,10 @@ def extreme(a, axis, keepdims, place, options):
     if axis is None or isinstance(axis, tuple) and len(axis) == a.ndim:
         found = a.ravel()[int(place(a.value))]
         return found.reshape((1,) * a.ndim) if keepdims else found
+    if isinstance(axis, tuple) and len(axis) > 1:          # one after the other, the last ones first
+        for each in sorted((i % a.ndim for i in axis), reverse=True):
+            a = extreme(a, each, keepdims, place, options)
+        return a
     axis, = axis if isinstance(axis, tuple) else (axis,)
     at = np.expand_dims(place(a.value, axis), axis)
     index = list(np.ogrid[tuple(slice(n) for n in at.shape)])
@@ -207,14 +211,32 @@ def extreme(a, axis, keepdims, place, options):
     return found if keepdims else found.reshape(tuple(n for i, n in enumerate(found.shape) if i != axis % a.ndim))
 
 
+def extreme_without_nan(a, given, options, place, least):
+    """The same of the numbers that are not nan; nan where all are."""
+    axis = given[0] if given else options.get("axis")
+    keepdims = options.get("keepdims") is True
+    there = ~np.isnan(a.value)
+    found = extreme(where(there, a, least), axis, keepdims, place, {})
+    return where(there.any(axis=axis, keepdims=keepdims), found, np.nan)
+
+
 def variance(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **options):
     plain_options(options)
     around = a - a.mean(axis, keepdims=True)
-    squares = total(around * around, axis, keepdims)
+    squares = total(np.real(around * np.conj(around)), axis, keepdims)
     return squares / (a.size / max(squares.size, 1) - ddof)
 
 
+def nanvariance(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **options):
+    """The variance of the numbers that are not nan."""
+    there = ~np.isnan(a.value)
+    around = where(there, a - nanmean(a, axis, keepdims=True, **options), 0.0)
+    squares = total(np.real(around * np.conj(around)), axis, keepdims)
+    return squares / (there.sum(axis=axis, keepdims=bool(keepdims)) - ddof)
+
+
 def trapezoid(y, x=None, dx=1.0, axis=-1):
+    x = x if np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
     y = np.moveaxis(y, axis, -1)
     return total((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else np.diff(x)), -1)
 
@@ -287,10 +309,13 @@ summed_up = linear(np.cumsum, lambda a, b, axis: np.flip(np.cumsum(np.flip(b, ax
 FUNCTIONS: dict[Any, Any] = {
     np.sum: lambda a, *given, **options: a.sum(*given, **options), np.mean: mean, np.nanmean: nanmean,
     np.nansum: lambda a, *given, **options: np.nan_to_num(a).sum(*given, **options),
-    **dict.fromkeys((np.max, np.nanmax), lambda a, *given, **options: a.max(*given, **options)),
-    **dict.fromkeys((np.min, np.nanmin), lambda a, *given, **options: a.min(*given, **options)),
-    **dict.fromkeys((np.var, np.nanvar), variance),
-    **dict.fromkeys((np.std, np.nanstd), lambda a, *given, **options: variance(a, *given, **options) ** 0.5),
+    np.max: lambda a, *given, **options: a.max(*given, **options),
+    np.min: lambda a, *given, **options: a.min(*given, **options),
+    np.nanmax: lambda a, *given, **options: extreme_without_nan(a, given, options, np.argmax, -np.inf),
+    np.nanmin: lambda a, *given, **options: extreme_without_nan(a, given, options, np.argmin, np.inf),
+    np.var: variance, np.nanvar: nanvariance,
+    np.std: lambda a, *given, **options: variance(a, *given, **options) ** 0.5,
+    np.nanstd: lambda a, *given, **options: nanvariance(a, *given, **options) ** 0.5,
     np.trapezoid: trapezoid, np.clip: lambda a, low=None, high=None, **options: clipped(a, low, high, options),
     np.linalg.norm: norm,
     np.reshape: lambda a, *shape, **options: a.reshape(*shape, *options.values()),
@@ -300,6 +325,7 @@ FUNCTIONS: dict[Any, Any] = {
     np.expand_dims: linear(np.expand_dims, lambda a, b, axis: b.reshape(a.shape)),
     np.broadcast_to: linear(np.broadcast_to, lambda a, b, *_, **__: b),
     np.cumsum: lambda a, axis=None, **options: summed_up(a.ravel() if axis is None else a, 0 if axis is None else axis),
+    np.nancumsum: lambda a, axis=None, **options: np.cumsum(where(np.isnan(a.value), 0.0, a), axis),
     np.diff: lambda a, n=1, axis=-1: differences(a, axis) if n == 1 else np.diff(differences(a, axis), n - 1, axis),
     np.real: linear(np.real, lambda a, b: b), np.imag: linear(np.imag, lambda a, b: 1j * b), np.einsum: einsum,
     np.tensordot: tensordot, np.dot: dot, np.concatenate: concatenate, np.stack: stack, np.where: where,
@@ -318,7 +344,10 @@ FUNCTIONS: dict[Any, Any] = {
 
 
 def clipped(a, low, high, options):
-    low, high = options.get("min", low), options.get("max", high)
+    low, high = (next((options[name] for name in names if options.get(name) is not None), given)
+                 for names, given in ((("min", "a_min"), low), (("max", "a_max"), high)))
+    if unknown := options.keys() - {"min", "max", "a_min", "a_max"}:
+        raise TypeError(f"np.clip with {', '.join(sorted(unknown))}= has no derivative here; leave it out")
     a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
 

@@ -24,7 +24,7 @@ def checked(sim, wrt, places):
     if not isinstance(wrt, str) and not all(isinstance(name, str) for name in wrt):
         raise ValueError(f"wrt={wrt!r} is not allowed; names are texts")
     wrt = {wrt: True} if isinstance(wrt, str) else dict(wrt) if isinstance(wrt, dict) else dict.fromkeys(wrt, True)
-    allowed = (*RUN, *own_names(sim.law))
+    allowed = (*(RUN[:1] if sim.mesh.structured else RUN), *own_names(sim.law))
     if sim.law.laws is not None and wrt.keys() - {"initial"}:
         raise ValueError(f"wrt={', '.join(wrt)} is not allowed with laws by region, {', '.join(map(str, sim.law.laws))}, where "
                          "derivatives are by the initial state alone; give one law whose parameters are by region, "
@@ -35,6 +35,9 @@ def checked(sim, wrt, places):
                 raise ValueError(f"wrt={name!r} is not allowed with {sim.method!r}, which has mirrors and sponges at its sides "
                                  "and no source; give one of: " + ", ".join(allowed))
             kinds = KINDS if of_medium(sim.law, name) else ("number",)
+            if name.partition(".")[0] in own_names(sim.law) and not of_medium(sim.law, name):
+                raise ValueError(f"wrt={name!r} is not allowed: {name.partition('.')[0]} is not dispersive here, and has no "
+                                 "numbers of terms")
         else:
             holders = *(argument(sim.law, each) for each in sim.law.dispersive), "source", "BOUNDARY"
             choose("wrt", name, allowed, f" for {sim.law!r}; derivatives are by", tuple(f"'{each}.NUMBER'" for each in holders))
@@ -54,6 +57,8 @@ def checked(sim, wrt, places):
         if kind == "region" and not regions_of(sim, own):
             raise ValueError(f"wrt={{{name!r}: 'region'}} is not allowed: {sim.mesh!r} has no regions; take 'number' or "
                              "'element', or mesh.with_regions(...)")
+    if "points" in wrt and "node" in wrt.values():
+        raise ValueError("wrt='points' is not allowed together with derivatives at nodes; ask for one after the other")
     if not wrt:
         raise ValueError(f"wrt={wrt!r} asks for nothing; give at least one of: {', '.join(allowed)}")
     return wrt

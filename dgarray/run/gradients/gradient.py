@@ -265,7 +265,8 @@ class Derivatives:
         for name in self.wrt:
             found = gradient[name]
             if name == "initial":
-                start = {key: size_of(q) * random.uniform(-1, 1, q.shape) for key, q in as_dict(self.start).items()}
+                start = {key: np.stack([size_of(each) * random.uniform(-1, 1, each.shape) for each in q])
+                         for key, q in as_dict(self.start).items()}
                 slope += sum(float(np.sum(as_dict(self.initial)[key] * d)) for key, d in start.items())
                 continue
             if name == "points":

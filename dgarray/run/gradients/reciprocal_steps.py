@@ -20,7 +20,7 @@ from .state_views import ViewsOfSets
 
 STATES = "q", "l", "r"          # arguments of pointwise functions
 LOOKED_AT = "wave_speed", "rate", "admissible"          # functions that are no part of dq/dt
-SAME = 1e-11          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
+SAME = 1e-13          # of the norms of both sides, by which rounding may tell x . A^T W y from x . W P A P y
 
 
 class ReciprocalSteps:
@@ -183,6 +183,7 @@ def is_linear(function):
 def is_reciprocal(operator, weights, P):
     """Whether A^T W = W P A P, as random states tell: all over the mesh, and near each boundary.
 
+    Each variable in each element has the same energy x . W x, whatever its units are: what couples any two of them is seen.
     operator   by array expressions in float64"""
     random, start = np.random.default_rng(0), operator.by_set(operator.rhs(operator.zeros(), 0.0))
     groups = {name: each.tables.faces.groups for name, each in operator.operators.items()}
@@ -196,6 +197,15 @@ def is_reciprocal(operator, weights, P):
     def dot(a, b):
         return operator.summed_up(sum(float((a[name] * b[name]).sum()) for name in a))
 
+    def of_same_energy(q, W):
+        """States (variable, row, element) scaled so."""
+        for v in range(len(q)):
+            alone = np.zeros_like(q)
+            alone[v] = q[v]
+            energy = (alone * W.times(alone))[v].sum(axis=0)
+            q[v] /= np.sqrt(np.where(energy > 0, energy, 1.0))
+        return q
+
     def signed(q):
         return {name: P[:, None, None] * values for name, values in q.items()}
     for where in (dict.fromkeys(groups, slice(None)), *places):
@@ -203,9 +213,11 @@ def is_reciprocal(operator, weights, P):
         for name, cells in where.items():
             for q in (x, y):
                 q[name][:, :, cells] = random.uniform(-1, 1, q[name][:, :, cells].shape)
+                q[name] = of_same_energy(q[name], weights[name])
         Wx, Wy = ({name: weights[name].times(values) for name, values in q.items()} for q in (x, y))
         Ax, Ay = slope(x), signed(slope(signed(y)))
-        size = np.sqrt(dot(Ax, Ax) * dot(Wy, Wy)) + np.sqrt(dot(Wx, Wx) * dot(Ay, Ay))
+        WAx, WAy = ({name: weights[name].times(values) for name, values in q.items()} for q in (Ax, Ay))
+        size = np.sqrt(dot(Ax, WAx) * dot(y, Wy)) + np.sqrt(dot(x, Wx) * dot(Ay, WAy))
         if not abs(dot(Ax, Wy) - dot(Wx, Ay)) <= SAME * size:
             return False
     return True
