@@ -93,7 +93,7 @@ def test_derivatives_by_numbers_of_media_are_finite_differences_of_runs_with_oth
 @pytest.mark.parametrize("eps, name, text", [
     (1.5 + LORENTZ + dg.Lorentz(0.5, 3.0, 0.3), "eps.damping", "several terms with this number; give one of eps.damping_1, "),
     (1.5 + LORENTZ, "eps.plasma", "'plasma' does not exist of eps; it has: factor_1, strength_1, resonance_1"),
-    (1.5, "eps.plasma", "numbers are those of")])
+    (1.5, "eps.plasma", "eps is not dispersive here")])
 def test_numbers_that_media_do_not_have(eps, name, text):
     with pytest.raises(ValueError, match=text):
         of_light(eps).gradient(seen, name)
