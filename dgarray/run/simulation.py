@@ -314,7 +314,7 @@ class Simulation(Keywords):
                  "source.strength", "left.amplitude"
         until, every   as of `run`
         memory   bytes for states that are kept for the way back, of each process; by default those of about the root of the
-                 number of steps, in a folder as many as three quarters of its disk have room for
+                 number of steps, or 256 MB of them, in a folder as many as three quarters of its disk have room for
         progress as of `run`: first of the run, then of the way back
         folder   where these states are kept in files, which are removed at the end; None: in memory
         restart  store of an earlier run: this one begins at its last checkpoint; "initial" is then the state there, which stays
