@@ -154,3 +154,15 @@ def test_a_coupling_is_seen_whatever_its_units_are():
     sim = dg.Simulation(mesh, law, dg.NodalDG(2), dg.wall, source=weight, backend="numpy", kernels="array")
     assert reciprocal_steps(sim.operator, ("c",)) is None
     assert reciprocal_steps(sim.replace(source=None).operator, ("c",)) is not None
+
+
+def test_what_is_not_linear_is_seen_whatever_its_units_are():
+    """A term of a velocity beside rates of pressure that are 1e12 times as large."""
+    def squared(q):
+        return 0.0 * q[0], 1e-3 * q[1] ** 2, 0.0 * q[0]
+    law = dg.Acoustics(2, sound_speed=1500.0, density=1000.0, units="SI")
+    sim = dg.Simulation(dg.rectangle((0, 0), (100, 100), cells=3), law, dg.NodalDG(2), dg.wall, source=squared, backend="numpy",
+                        kernels="array")
+    with pytest.raises(ValueError, match="is not linear"):
+        sim.linear_operator()
+    sim.replace(source=None).linear_operator()

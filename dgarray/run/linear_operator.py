@@ -23,6 +23,8 @@ def linear_operator(operator, law, t):
     a, b = np.random.default_rng(0).standard_normal((2, size))
     with np.errstate(all="ignore"):
         both, each = rhs(a + b) - still, rhs(a) + rhs(b) - 2 * still
-    if not np.abs(both - each).max() <= LINEAR * np.finfo(dtype).eps * np.abs(each).max():
+        gaps, sizes = (np.concatenate([np.abs(part).reshape(shape[0], -1).max(axis=1) for part, shape in zip(
+            np.split(values, ends), shapes)]) for values in (both - each, each))          # of each variable: they have units
+    if not (gaps <= np.finfo(dtype).eps * (LINEAR * sizes + sizes.max())).all():
         raise ValueError(f"the right-hand side of {law!r} with these boundary conditions and sources is not linear")
     return scipy.sparse.linalg.LinearOperator((size, size), matvec=lambda q: rhs(q) - still, dtype=dtype)

@@ -73,7 +73,7 @@ class Derivatives:
     """A simulation, a number of its runs, and the derivatives that are asked for.
 
     misfit   function of the dataset, the number J
-    wrt      {name: kind}, "initial" or what the law's constructor calls a parameter: True or one of `KINDS`
+    wrt      {name: kind}, "initial", "points" or what the law's constructor calls a parameter: True or one of `KINDS`
     memory   bytes of the states that may be kept; None: as `KeptStates` says;  progress: as of `Simulation.run`, first of the
              run and then of the way back
     folder   where these are kept in files, or None;  restart: a store at whose last checkpoint the run begins, or None

@@ -220,8 +220,6 @@ def still_faces(sim):
 def refuse(sim):
     """Raise ValueError for a simulation without derivatives by the points of its mesh."""
     mesh = sim.mesh
-    if mesh.structured:
-        raise ValueError(f"wrt='points' is for meshes; {mesh!r} is a grid, whose cells are all alike")
     if mesh.layers:
         raise ValueError(f"wrt='points' is not allowed for a mesh with absorbing layers, {mesh!r}, which stay where they are; "
                          "take dgarray.absorbing")

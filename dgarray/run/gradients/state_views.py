@@ -1,5 +1,4 @@
 """How records and datasets see the states of an operator, as matrices, so that derivatives by what was seen find back."""
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,12 +12,10 @@ class View(NamedTuple):
     """A part of the state, as it is seen.
 
     prefix    of its name in programs;  cells: numbers of its elements, or places of a grid, (element,)
-    take      function (state, numbers in the part) -> values (variable, row, number) on the host
     matrix    from the rows of the state to those that records see;  own: to those of the part's own snapshots"""
 
     prefix: str
     cells: np.ndarray
-    take: Callable
     matrix: np.ndarray
     own: np.ndarray
 
@@ -32,11 +29,7 @@ class ViewsOfSets:
         for prefix, (name, each, cells) in self.sets.items():
             basis = each.tables.basis
             nodal = basis.reference.nodal if basis.modal else np.eye(each.shape[1])
-
-            def take(state, numbers, name=name, each=each):
-                found = each.operations.take(operator.by_set(state)[name], numbers)
-                return found[:each.tables.physics.moving].astype(float)
-            self.views.append(View(prefix, cells, take, operator.to_highest[name] @ nodal, nodal))
+            self.views.append(View(prefix, cells, operator.to_highest[name] @ nodal, nodal))
 
     def of_snapshot(self, operator, given, number):
         """[(numbers of elements, derivatives (variable, row, element) by their values in a snapshot)], from those by a dataset,
@@ -65,7 +58,7 @@ class ViewOfGrid:
         self.operator, self.count = operator, operator.space.count
         self.rows = operator.shape[1] if operator.space.order else 1
         every = np.eye(self.rows)
-        self.views = [View("", np.arange(self.count), operator.take, every, every)]
+        self.views = [View("", np.arange(self.count), every, every)]
 
     def of_snapshot(self, operator, given, number):
         """As of `ViewsOfSets`; a dataset has the values {name: (time, z, y, x)}, and may have all scaled derivatives."""
